@@ -1,0 +1,12 @@
+// Copyright The maas-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package v1alpha1 owns the API types of group inference.opendatahub.io that this
+// project ships: models of providers outside the cluster, described in full. They are
+// reconciled by payload processing; the operator reads them.
+//
+// It holds no logic, and it imports nothing but apimachinery.
+//
+// +kubebuilder:object:generate=true
+// +groupName=inference.opendatahub.io
+package v1alpha1

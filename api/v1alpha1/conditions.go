@@ -1,0 +1,61 @@
+// Copyright The maas-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package v1alpha1
+
+// ConditionType is the type of a status condition.
+type ConditionType string
+
+// Condition types, of all kinds unless said otherwise.
+const (
+	// ConditionReady is True when the object does what its spec says. For a
+	// MaaSModelRef: the backend is ready behind an accepted route.
+	ConditionReady ConditionType = "Ready"
+
+	// ConditionGovernanceAttached, of a MaaSModelRef, is True when at least one
+	// MaaSAuthPolicy and at least one MaaSSubscription refer to the model. Its message
+	// names the missing half.
+	ConditionGovernanceAttached ConditionType = "GovernanceAttached"
+	// ConditionRuntimeReady, of a MaaSModelRef, is True when the backend is ready.
+	ConditionRuntimeReady ConditionType = "RuntimeReady"
+	// ConditionModelIdentityUnique, of a MaaSModelRef, is True when no other
+	// MaaSModelRef of the namespace has the same model alias.
+	ConditionModelIdentityUnique ConditionType = "ModelIdentityUnique"
+	// ConditionRouteUnique, of a MaaSModelRef, is False when its HTTPRoute already
+	// belongs to another MaaSModelRef; this one then gets no policies.
+	ConditionRouteUnique ConditionType = "RouteUnique"
+	// ConditionSubjectsInlined, of a MaaSModelRef, is False when the model has too many
+	// subjects for its AuthPolicy; access is then decided by maas-api alone.
+	ConditionSubjectsInlined ConditionType = "SubjectsInlined"
+	// ConditionPoliciesApplied, of a MaaSModelRef, is True when the generated policies
+	// are as they should be. It is False when one is opted out of management, when a
+	// foreign policy is in the way, or when the cluster refused one.
+	ConditionPoliciesApplied ConditionType = "PoliciesApplied"
+
+	// ConditionConflictingAuthPolicy, of a MaaSAuthPolicy, is True when a foreign
+	// AuthPolicy targets the route of one of its models.
+	ConditionConflictingAuthPolicy ConditionType = "ConflictingAuthPolicy"
+
+	// ConditionSpecPriorityDuplicate, of a MaaSSubscription, is True when another
+	// subscription of the namespace has the same priority.
+	ConditionSpecPriorityDuplicate ConditionType = "SpecPriorityDuplicate"
+	// ConditionLimitsComplete, of a MaaSSubscription, is False when a model's
+	// TokenRateLimitPolicy could not take the subscription in; its callers are refused
+	// there.
+	ConditionLimitsComplete ConditionType = "LimitsComplete"
+
+	// ConditionDegraded, of a tenant, is True when it works with warnings.
+	ConditionDegraded ConditionType = "Degraded"
+	// ConditionAPIKeysRevoked, of an AITenant being deleted, is True when its API keys
+	// are revoked.
+	ConditionAPIKeysRevoked ConditionType = "APIKeysRevoked"
+	// ConditionDependenciesAvailable, of a MaasTenantConfig, is True when the APIs it
+	// needs are installed.
+	ConditionDependenciesAvailable ConditionType = "DependenciesAvailable"
+	// ConditionPrerequisitesAvailable, of a MaasTenantConfig, is True when what the
+	// administrator must provide, such as the database Secret, is there.
+	ConditionPrerequisitesAvailable ConditionType = "MaaSPrerequisitesAvailable"
+	// ConditionDeploymentsAvailable, of a MaasTenantConfig, is True when the tenant's
+	// services run.
+	ConditionDeploymentsAvailable ConditionType = "DeploymentsAvailable"
+)

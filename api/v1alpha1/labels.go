@@ -1,0 +1,164 @@
+// Copyright The maas-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package v1alpha1
+
+// Labels that link generated objects to what they were generated for.
+const (
+	// LabelModel is on the AuthPolicy and TokenRateLimitPolicy generated for a model:
+	// the name of the MaaSModelRef.
+	LabelModel = "maas.opendatahub.io/model"
+	// LabelModelNamespace is on the same objects: the namespace of the MaaSModelRef.
+	// On objects of earlier releases it may be missing and means the object's own
+	// namespace.
+	LabelModelNamespace = "maas.opendatahub.io/model-namespace"
+	// LabelExternalModel is on objects made for an ExternalModel: its name.
+	LabelExternalModel = "maas.opendatahub.io/external-model"
+	// LabelTenantName is on the objects of a tenant: the tenant's name.
+	LabelTenantName = "maas.opendatahub.io/tenant-name"
+	// LabelTenantNamespace is on the objects of a tenant: the tenant's namespace.
+	LabelTenantNamespace = "maas.opendatahub.io/tenant-namespace"
+	// LabelManagedByAITenant, "true", is on namespaces and objects an AITenant owns.
+	LabelManagedByAITenant = "maas.opendatahub.io/managed-by-aitenant"
+	// LabelTenant is on the namespace of a tenant: the name of the AITenant.
+	LabelTenant = "ai-gateway.opendatahub.io/tenant"
+	// LabelGatewayAccess, "true", is on namespaces from which Gateways accept routes.
+	LabelGatewayAccess = "maas.opendatahub.io/gateway-access"
+	// LabelGatewayClaim, "true", is on the ConfigMap by which an AITenant claims its
+	// Gateway.
+	LabelGatewayClaim = "maas.opendatahub.io/gateway-claim"
+	// LabelPayloadManaged, "true", is on provider Secrets that payload processing may
+	// read.
+	LabelPayloadManaged = "inference.llm-d.ai/ipp-managed"
+)
+
+// The recommended labels of Kubernetes and the values the operator gives them.
+const (
+	// LabelManagedBy names the program that manages an object.
+	LabelManagedBy = "app.kubernetes.io/managed-by"
+	// LabelPartOf names the application an object is part of.
+	LabelPartOf = "app.kubernetes.io/part-of"
+	// LabelComponent names the role of an object in its application.
+	LabelComponent = "app.kubernetes.io/component"
+	// LabelName names the application of an object.
+	LabelName = "app.kubernetes.io/name"
+
+	// ManagedByValue is the value of LabelManagedBy on everything the operator makes.
+	ManagedByValue = "maas-controller"
+	// ManagedByLegacyExternalModel is the value earlier releases gave objects made
+	// for an ExternalModel.
+	ManagedByLegacyExternalModel = "maas-external-model-reconciler"
+
+	// PartOfAuthPolicy is the value of LabelPartOf on a model's AuthPolicy.
+	PartOfAuthPolicy = "maas-auth-policy"
+	// PartOfSubscription is the value of LabelPartOf on a model's
+	// TokenRateLimitPolicy.
+	PartOfSubscription = "maas-subscription"
+	// PartOfGatewayAuth is the value of LabelPartOf on a Gateway's AuthPolicy.
+	PartOfGatewayAuth = "maas-gateway-auth"
+	// PartOfTenant is the value of LabelPartOf on what an AITenant owns.
+	PartOfTenant = "modelsasservice"
+
+	// ComponentAuthPolicy is the value of LabelComponent on a model's AuthPolicy.
+	ComponentAuthPolicy = "auth-policy"
+	// ComponentTokenRateLimitPolicy is the value of LabelComponent on a model's
+	// TokenRateLimitPolicy.
+	ComponentTokenRateLimitPolicy = "token-rate-limit-policy"
+	// ComponentGatewayAuth is the value of LabelComponent on a Gateway's AuthPolicy.
+	ComponentGatewayAuth = "gateway-auth"
+)
+
+// FieldOwner is the field manager of everything the operator applies.
+const FieldOwner = "maas-controller"
+
+// Annotations users may set.
+const (
+	// AnnotationManaged, when exactly "false" on a generated object, makes the operator
+	// neither update nor delete the object.
+	AnnotationManaged = "opendatahub.io/managed"
+	// AnnotationPort is on an ExternalModel: the provider's port, 1 to 65535, default
+	// 443.
+	AnnotationPort = "maas.opendatahub.io/port"
+	// AnnotationTLS is on an ExternalModel: whether the provider speaks TLS, default
+	// true.
+	AnnotationTLS = "maas.opendatahub.io/tls"
+	// AnnotationManagementState is on a MaasTenantConfig: Managed (default), Unmanaged
+	// or Removed.
+	AnnotationManagementState = "component.opendatahub.io/management-state"
+	// AnnotationMaasAPIReplicas is on a MaasTenantConfig: the replicas of maas-api, 1
+	// to 100.
+	AnnotationMaasAPIReplicas = "maas.opendatahub.io/maas-api-replicas"
+	// AnnotationPayloadProcessingReplicas is the deprecated form of
+	// spec.payloadProcessing.replicas of a MaasTenantConfig.
+	AnnotationPayloadProcessingReplicas = "maas.opendatahub.io/payload-processing-replicas"
+	// AnnotationAPIKeysRevoked, "true" on an AITenant being deleted, tells the operator
+	// that the tenant's API keys were revoked by hand.
+	AnnotationAPIKeysRevoked = "maas.opendatahub.io/api-keys-revoked"
+	// AnnotationDisplayName is a name for people, on MaaSModelRef, MaaSAuthPolicy and
+	// MaaSSubscription.
+	AnnotationDisplayName = "openshift.io/display-name"
+	// AnnotationDescription is a text for people, on the same kinds.
+	AnnotationDescription = "openshift.io/description"
+	// AnnotationUseCase is on a MaaSModelRef: what the model is meant for.
+	AnnotationUseCase = "opendatahub.io/genai-use-case"
+	// AnnotationContextWindow is on a MaaSModelRef: the size of its context.
+	AnnotationContextWindow = "opendatahub.io/context-window"
+	// AnnotationModelCapabilities is on a MaaSModelRef: a JSON array of strings.
+	AnnotationModelCapabilities = "opendatahub.io/model-capabilities"
+)
+
+// Annotations the operator writes.
+const (
+	// AnnotationAuthPolicies is on a generated AuthPolicy: the contributing
+	// MaaSAuthPolicies as a list of <namespace>/<name>, separated by commas.
+	AnnotationAuthPolicies = "maas.opendatahub.io/auth-policies"
+	// AnnotationSubscriptions is on a generated TokenRateLimitPolicy: the contributing
+	// MaaSSubscriptions as a list of <namespace>/<name>, separated by commas.
+	AnnotationSubscriptions = "maas.opendatahub.io/subscriptions"
+	// AnnotationAITenantName is on what an AITenant owns: its name.
+	AnnotationAITenantName = "maas.opendatahub.io/aitenant-name"
+	// AnnotationAITenantNamespace is on what an AITenant owns: its namespace.
+	AnnotationAITenantNamespace = "maas.opendatahub.io/aitenant-namespace"
+	// AnnotationAITenantUID is on the key revocation Job: the UID of the AITenant.
+	AnnotationAITenantUID = "maas.opendatahub.io/aitenant-uid"
+	// AnnotationCreatedByAITenant, "true", is on namespaces the operator created.
+	AnnotationCreatedByAITenant = "maas.opendatahub.io/created-by-aitenant"
+	// AnnotationGatewaySelectorLabels is on the infrastructure namespace: which label
+	// was set for which Gateways, as JSON.
+	AnnotationGatewaySelectorLabels = "maas.opendatahub.io/gateway-selector-labels"
+	// AnnotationDefaultAITenantBootstrapped, "true", is on the Config after the default
+	// AITenant was created once.
+	AnnotationDefaultAITenantBootstrapped = "maas.opendatahub.io/default-aitenant-bootstrapped"
+	// AnnotationDeprecatedBy is on a migrated Tenant: the kind that replaces it.
+	AnnotationDeprecatedBy = "maas.opendatahub.io/deprecated-by"
+	// AnnotationMigratedTo is on a migrated Tenant: the name of what replaces it.
+	AnnotationMigratedTo = "maas.opendatahub.io/migrated-to"
+)
+
+// Finalizers.
+const (
+	// FinalizerModelCleanup is on every MaaSModelRef until its generated policies are
+	// removed.
+	FinalizerModelCleanup = "maas.opendatahub.io/model-cleanup"
+	// FinalizerAITenantCleanup is on every AITenant until the tenant is taken down.
+	FinalizerAITenantCleanup = "maas.opendatahub.io/aitenant-cleanup"
+	// FinalizerTenantCleanup is on a MaasTenantConfig until its services are removed.
+	FinalizerTenantCleanup = "maas.opendatahub.io/tenant-cleanup"
+	// FinalizerAuthPolicyCleanup was put on MaaSAuthPolicies by earlier releases; it is
+	// only removed.
+	FinalizerAuthPolicyCleanup = "maas.opendatahub.io/authpolicy-cleanup"
+	// FinalizerSubscriptionCleanup was put on MaaSSubscriptions by earlier releases; it
+	// is evidence of an upgrade and then removed.
+	FinalizerSubscriptionCleanup = "maas.opendatahub.io/subscription-cleanup"
+	// FinalizerLegacyTenant was put on Tenants by earlier releases; it is only removed.
+	FinalizerLegacyTenant = "maas.opendatahub.io/tenant-finalizer"
+)
+
+// Names that are fixed by contract.
+const (
+	// DefaultTenantConfigName is the only name of a MaasTenantConfig and a Tenant.
+	DefaultTenantConfigName = "default-tenant"
+	// DefaultAITenantName is the name of the AITenant the operator creates, and of its
+	// tenant.
+	DefaultAITenantName = "models-as-a-service"
+)
