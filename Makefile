@@ -1,0 +1,175 @@
+# Copyright The maas-operator Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+MAKEFLAGS += --warn-undefined-variables --no-builtin-rules --no-print-directory
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.SUFFIXES:
+
+# What may be set on the command line:
+GO ?= go
+VERSION ?= 0.1.0
+# ONCE=1 makes "run" end after the table.
+ONCE ?=
+# V=1 prints the output of passing tests too.
+V ?=
+# RACE= runs "test" without the race detector.
+RACE ?= -race
+# PKG=./internal/render/... limits test, vet and bench.
+PKG ?= ./...
+# TEST_LONG_FRACTION=10 runs "test-long" and "fuzz" with a tenth of the counts.
+TEST_LONG_FRACTION ?= 1
+
+BIN := bin
+TOOLS := $(BIN)/tools
+GOLANGCI_LINT := $(TOOLS)/golangci-lint
+KUSTOMIZE := $(TOOLS)/kustomize
+TESTREPORT := $(TOOLS)/testreport $(if $(V),-v)
+
+# The date of the commit, not of the build: the same sources give the same binary.
+VERSION_PKG := github.com/opendatahub-io/maas-operator/internal/version
+COMMIT = $(shell git describe --always --dirty --abbrev=12 --exclude='*' 2>/dev/null || echo unknown)
+COMMIT_DATE = $(shell git show --no-patch --format=%cI HEAD 2>/dev/null || echo unknown)
+LDFLAGS = -s -w -X $(VERSION_PKG).version=$(VERSION) -X $(VERSION_PKG).commit=$(COMMIT) -X $(VERSION_PKG).date=$(COMMIT_DATE)
+
+##@ General
+
+.PHONY: help
+help: ## Show this list
+	@awk 'BEGIN { FS = ":.*## "; print "Usage: make TARGET [NAME=VALUE ...]" } \
+		/^##@ / { printf "\n%s\n", substr($$0, 5) } \
+		/^[a-z-]+:.*## / { printf "  %-18s %s\n", $$1, $$2 }' Makefile
+
+##@ Try it
+
+.PHONY: run
+run: build devstack controlplane crds ## Show a governed model on a real API server until interrupted; ONCE=1 ends after the table
+	@$(BIN)/devstack run $(if $(ONCE),--once)
+
+.PHONY: up
+up: build devstack controlplane crds ## Leave the same running in the background; settings in .dev/env
+	@$(BIN)/devstack up
+
+.PHONY: down
+down: devstack ## End exactly what "up" started
+	@$(BIN)/devstack down
+
+.PHONY: status
+status: devstack ## Show which processes of "up" are running
+	@$(BIN)/devstack status
+
+.PHONY: kubeconfig
+kubeconfig: devstack ## Print the path of the kubeconfig of "up"
+	@$(BIN)/devstack kubeconfig
+
+.PHONY: stop-controller
+stop-controller: devstack ## Stop the controller of "up"; returns when it is gone
+	@$(BIN)/devstack stop-controller
+
+.PHONY: start-controller
+start-controller: build devstack ## Start the controller of "up"; returns when it is ready
+	@$(BIN)/devstack start-controller
+
+##@ Build
+
+.PHONY: build
+build: ## Build the project's programs into bin/
+	@mkdir -p $(BIN)
+	CGO_ENABLED=0 $(GO) build -mod=readonly -trimpath -ldflags '$(LDFLAGS)' -o $(BIN)/ ./cmd/...
+
+.PHONY: devstack
+devstack: ## Build the program behind run, up and down
+	@mkdir -p $(BIN)
+	@CGO_ENABLED=0 $(GO) build -mod=readonly -trimpath -o $(BIN)/devstack ./test/cmd/devstack
+
+.PHONY: controlplane
+controlplane: ## Build the Kubernetes control plane used by run and the tests (minutes the first time)
+	@hack/build.sh controlplane
+
+.PHONY: crds
+crds: ## Collect the CRDs of Gateway API, Kuadrant, KServe and others from their modules
+	@hack/build.sh crds
+
+.PHONY: deps
+deps: ## Download every module, so that all other targets work offline
+	@hack/deps.sh
+
+.PHONY: clean
+clean: ## Stop what "up" started and remove everything that was built
+	@if [[ -d .dev ]]; then $(GO) build -o $(BIN)/devstack ./test/cmd/devstack && $(BIN)/devstack down; fi
+	rm -rf $(BIN) .dev
+
+##@ Generate
+
+.PHONY: generate
+generate: ## Generate deep-copy functions
+	@hack/generate.sh object
+
+.PHONY: manifests
+manifests: ## Generate CRDs and the manager's role from Go types and markers
+	@hack/generate.sh crd rbac
+
+.PHONY: docs
+docs: ## Generate the reference documentation
+	@hack/generate.sh docs
+
+.PHONY: golden
+golden: ## Rewrite the golden files from what the code renders now
+	@hack/golden.sh
+
+##@ Check
+
+.PHONY: fmt
+fmt: $(GOLANGCI_LINT) ## Format all Go files
+	$(GOLANGCI_LINT) fmt ./...
+
+.PHONY: vet
+vet: ## Run go vet
+	$(GO) vet -mod=readonly $(PKG)
+
+.PHONY: lint
+lint: $(GOLANGCI_LINT) ## Run the linters and check the formatting
+	$(GOLANGCI_LINT) run ./...
+
+.PHONY: verify
+verify: $(KUSTOMIZE) ## Check that generated files are current, manifests build and scripts parse
+	@hack/verify.sh $(KUSTOMIZE)
+
+.PHONY: test
+test: $(TOOLS)/testreport controlplane crds ## Run the quick suites, those on the control plane included
+	@$(GO) test -mod=readonly -json -count=1 -p 2 -timeout 20m $(RACE) $(PKG) | $(TESTREPORT)
+
+.PHONY: test-engines
+test-engines: ## Run the suites with real policy engines and OLM (none exist yet)
+	@echo 'test-engines: no suites yet; they come with the real policy engines and the OLM bundle'
+
+.PHONY: test-long
+test-long: $(TOOLS)/testreport ## Run property tests and fuzz targets with full counts
+	@TEST_LONG_FRACTION=$(TEST_LONG_FRACTION) hack/test-long.sh property fuzz | $(TESTREPORT)
+
+.PHONY: fuzz
+fuzz: $(TOOLS)/testreport ## Run only the fuzz targets
+	@TEST_LONG_FRACTION=$(TEST_LONG_FRACTION) hack/test-long.sh fuzz | $(TESTREPORT)
+
+.PHONY: bench
+bench: ## Run the benchmarks
+	$(GO) test -mod=readonly -run '^$$' -bench . -benchmem $(PKG)
+
+.PHONY: ci
+ci: ## Run everything CI runs
+	@.ci/run
+
+# Tools are built from the versions their own modules pin.
+
+$(GOLANGCI_LINT): hack/tools/lint/go.mod hack/tools/lint/go.sum
+	@echo 'building golangci-lint (about 6 minutes the first time)' >&2
+	@cd hack/tools/lint && CGO_ENABLED=0 $(GO) build -mod=readonly -trimpath -ldflags '-s -w' -o ../../../$@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint
+
+$(KUSTOMIZE): hack/tools/kustomize/go.mod hack/tools/kustomize/go.sum
+	@echo 'building kustomize' >&2
+	@cd hack/tools/kustomize && CGO_ENABLED=0 $(GO) build -mod=readonly -trimpath -ldflags '-s -w' -o ../../../$@ sigs.k8s.io/kustomize/kustomize/v5
+
+$(TOOLS)/testreport: $(wildcard test/cmd/testreport/*.go)
+	@$(GO) build -mod=readonly -o $@ ./test/cmd/testreport

@@ -1,0 +1,25 @@
+#!/usr/bin/env bash
+# Copyright The maas-operator Authors.
+# SPDX-License-Identifier: Apache-2.0
+#
+# Downloads the modules that any target needs, so that later calls work without
+# a network. Only packages that are really built count: downloading whole module
+# graphs would fetch many times as much.
+set -euo pipefail
+
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+# packages DIR prints what must be built in the module of that directory.
+packages() {
+	if grep -q '^tool ' "$1/go.mod"; then
+		echo tool
+	else
+		echo ./...
+	fi
+}
+
+find . -name go.mod -not -path './bin/*' -printf '%h\n' | sort | while read -r dir; do
+	echo "deps: modules of ${dir}" >&2
+	(cd "${dir}" && go list -mod=readonly -tags tools -deps -test "$(packages .)" >/dev/null)
+done
+hack/build.sh crds

@@ -1,0 +1,50 @@
+#!/usr/bin/env bash
+# Copyright The maas-operator Authors.
+# SPDX-License-Identifier: Apache-2.0
+#
+# Runs property tests and fuzz targets much longer than the quick suites do and
+# writes the events of "go test -json" to standard output, for testreport.
+# TEST_LONG_FRACTION=10 runs a tenth of the counts.
+#
+# Usage: hack/test-long.sh [property] [fuzz]
+set -euo pipefail
+
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+fraction=${TEST_LONG_FRACTION:-1}
+checks=$((20000 / fraction))     # of every property
+fuzz_ms=$((60 * 1000 / fraction)) # for every fuzz target
+
+say() { echo "test-long: $*" >&2; }
+
+property() {
+	# Only binaries that link rapid know its flags.
+	local packages
+	mapfile -t packages < <(go list -mod=readonly -test -f '{{.ImportPath}} {{join .Deps " "}}' ./... |
+		grep -E '^[^ ]+\.test .*pgregory\.net/rapid' | cut -d' ' -f1 | sed 's/\.test$//' | sort -u)
+	if ((${#packages[@]} == 0)); then
+		say "no property tests"
+		return
+	fi
+	say "${checks} checks of every property in ${packages[*]}"
+	go test -mod=readonly -json -count=1 -timeout 60m "${packages[@]}" -rapid.checks="${checks}"
+}
+
+fuzz() {
+	local file target
+	grep -rnoE --include='*_test.go' '^func Fuzz[A-Za-z0-9_]+' . | sort | while IFS=: read -r file _ target; do
+		target=${target#func }
+		say "${target} in $(dirname "${file}") for ${fuzz_ms} ms"
+		go test -mod=readonly -json -timeout 60m -run '^$' -fuzz "^${target}\$" -fuzztime "${fuzz_ms}ms" "$(dirname "${file}")"
+	done
+}
+
+for part in "$@"; do
+	case ${part} in
+	property | fuzz) "${part}" ;;
+	*)
+		say "unknown part ${part}"
+		exit 2
+		;;
+	esac
+done
