@@ -115,6 +115,9 @@ const (
 	// AnnotationSubscriptions is on a generated TokenRateLimitPolicy: the contributing
 	// MaaSSubscriptions as a list of <namespace>/<name>, separated by commas.
 	AnnotationSubscriptions = "maas.opendatahub.io/subscriptions"
+	// AnnotationExcludedSubscriptions, on a generated TokenRateLimitPolicy, lists the
+	// subscriptions that no longer fit into it as <namespace>/<name>, separated by commas.
+	AnnotationExcludedSubscriptions = "maas.opendatahub.io/excluded-subscriptions"
 	// AnnotationAITenantName is on what an AITenant owns: its name.
 	AnnotationAITenantName = "maas.opendatahub.io/aitenant-name"
 	// AnnotationAITenantNamespace is on what an AITenant owns: its namespace.

@@ -131,7 +131,7 @@ type MaaSSubscriptionSpec struct {
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=128
-	// +kubebuilder:validation:XValidation:rule="size(self) > 128 || self.all(x, self.exists_one(y, x.name == y.name && x.namespace == y.namespace))",message="modelRefs must not name the same model (namespace and name) more than once"
+	// +kubebuilder:validation:XValidation:rule="size(self) > 128 || self.all(x, self.exists_one(y, x.name == y.name && x.__namespace__ == y.__namespace__))",message="modelRefs must not name the same model (namespace and name) more than once"
 	ModelRefs []ModelSubscription `json:"modelRefs"`
 
 	// TokenMetadata describes to whom the usage is attributed. Default: nobody.
