@@ -57,7 +57,7 @@ func CheckTargetsNamed(files map[string][]byte) []string {
 	}, func(name string, content []byte) []string {
 		var found []string
 		for _, call := range makeCall.FindAllStringSubmatch(string(content), -1) {
-			for _, word := range strings.FieldsSeq(call[1]) {
+			for word := range strings.FieldsSeq(call[1]) {
 				if !strings.Contains(word, "=") && word != "TARGET" && !slices.Contains(targets, word) {
 					found = append(found, name+": there is no target "+word)
 				}
@@ -171,7 +171,7 @@ func CheckRole(files map[string][]byte) []string {
 		return path.Dir(name) == "config/rbac" && path.Ext(name) == ".yaml"
 	}, func(name string, content []byte) []string {
 		var found []string
-		for _, doc := range strings.SplitSeq(string(content), "\n---") {
+		for doc := range strings.SplitSeq(string(content), "\n---") {
 			var r role
 			if err := yaml.Unmarshal([]byte(doc), &r); err != nil {
 				return []string{fmt.Sprintf("%s does not parse: %v", name, err)}
