@@ -14,13 +14,16 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
+// makeWords matches targets and NAME=VALUE pairs.
+const makeWords = "(?: [A-Za-z_-]+(?:=[^\\s`]*)?)+"
+
 var (
 	phonyLine  = regexp.MustCompile(`(?m)^\.PHONY: ([a-z-]+)$`)
 	helpLine   = regexp.MustCompile(`(?m)^([a-z-]+):[^#=\n]* ## \S.*$`)
 	targetLine = regexp.MustCompile(`(?m)^([a-z-]+):(?:[^=\n]|$)`)
-	// makeCall finds calls of make as people write them in documents: in
-	// backquotes or at the start of a line, in scripts also after "step".
-	makeCall = regexp.MustCompile("(?m)(?:`|^\\s*|step )make((?: [A-Za-z_-]+(?:=\\S*)?)+)")
+	// makeCall finds calls of make as people write them: in backquotes, or as
+	// a line of their own, with or without a remark.
+	makeCall = regexp.MustCompile("(?m)`make(" + makeWords + ")`|^\\s*(?:step )?make(" + makeWords + ")\\s*(?:#.*)?$")
 )
 
 // CheckMakefile names targets that are not phony, lack the line "make help"
@@ -57,7 +60,7 @@ func CheckTargetsNamed(files map[string][]byte) []string {
 	}, func(name string, content []byte) []string {
 		var found []string
 		for _, call := range makeCall.FindAllStringSubmatch(string(content), -1) {
-			for word := range strings.FieldsSeq(call[1]) {
+			for word := range strings.FieldsSeq(call[1] + call[2]) {
 				if !strings.Contains(word, "=") && word != "TARGET" && !slices.Contains(targets, word) {
 					found = append(found, name+": there is no target "+word)
 				}

@@ -54,6 +54,7 @@ func TestNamedTargetChecks(t *testing.T) {
 		file, text, want string
 	}{
 		"existing targets and variables pass":         {file: "README.md", text: "```\nmake run ONCE=1\n```\nor `make run`.\n"},
+		"prose that goes on after a call passes":      {file: "README.md", text: "`make run ONCE=1` ends after the table.\nOthers\nmake up for it.\n"},
 		"prose that only contains the word passes":    {file: "README.md", text: "These make things work.\n"},
 		"a missing target in a document is found":     {file: "README.md", text: "Try `make rum`.\n", want: "README.md: there is no target rum"},
 		"a missing target in a code block is found":   {file: "README.md", text: "```\nmake run tset\n```\n", want: "README.md: there is no target tset"},
