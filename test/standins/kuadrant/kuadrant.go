@@ -1,0 +1,92 @@
+// Copyright The maas-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package kuadrant
+
+import (
+	"context"
+	"time"
+
+	"github.com/go-logr/logr"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/rest"
+	ctrl "sigs.k8s.io/controller-runtime"
+	gwapiv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/opendatahub-io/maas-operator/test/standins/host"
+)
+
+const (
+	// AnnotationStall set to "true" on a policy freezes its status.
+	AnnotationStall = "standins.maas.opendatahub.io/stall"
+
+	// ControllerName is the gateway controller whose acceptance counts.
+	ControllerName = "istio.io/gateway-controller"
+
+	defaultShortestLag = 200 * time.Millisecond
+	defaultLongestLag  = 800 * time.Millisecond
+)
+
+// Options adjusts the stand-in; the zero value behaves like a busy real one.
+type Options struct {
+	// Lag is the delay between a change and its status; nil is Between(200ms, 800ms).
+	Lag LagFunc
+	// NewestWins turns the order of several policies of a kind on one target
+	// around. By default the oldest wins, then the first by namespace/name.
+	NewestWins bool
+	// StallFile stalls the stand-in for as long as that file exists.
+	StallFile string
+	// Logger receives what the stand-in does.
+	Logger logr.Logger
+}
+
+// Kuadrant is a running stand-in.
+type Kuadrant struct {
+	host  *host.Host
+	brake *brake
+}
+
+// Start runs the stand-in until Stop. The context bounds only the start.
+func Start(ctx context.Context, cfg *rest.Config, opts Options) (*Kuadrant, error) {
+	scheme := runtime.NewScheme()
+	if err := gwapiv1.Install(scheme); err != nil {
+		return nil, err
+	}
+	checker, err := newChecker()
+	if err != nil {
+		return nil, err
+	}
+	lag := opts.Lag
+	if lag == nil {
+		lag = Between(defaultShortestLag, defaultLongestLag)
+	}
+	k := &Kuadrant{brake: &brake{file: opts.StallFile}}
+	r := &reconciler{checker: checker, clock: newClock(lag), brake: k.brake, newestWins: opts.NewestWins}
+	k.host, err = host.Start(ctx, cfg, host.Config{
+		Name:   "kuadrant",
+		Scheme: scheme,
+		Requires: []schema.GroupVersionKind{
+			AuthPolicy.GVK(), TokenRateLimitPolicy.GVK(),
+			gwapiv1.SchemeGroupVersion.WithKind(kindGateway), gwapiv1.SchemeGroupVersion.WithKind(kindHTTPRoute),
+		},
+		Setup:  func(ctx context.Context, mgr ctrl.Manager) error { return r.setup(ctx, mgr) },
+		Logger: opts.Logger,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return k, nil
+}
+
+// Stall freezes every status until Resume.
+func (k *Kuadrant) Stall() { k.brake.on.Store(true) }
+
+// Resume ends Stall; what changed in between is then answered.
+func (k *Kuadrant) Resume() { k.brake.on.Store(false) }
+
+// Stop ends the stand-in and returns when it is gone.
+func (k *Kuadrant) Stop() error { return k.host.Stop() }
+
+// Done is closed when the stand-in has ended.
+func (k *Kuadrant) Done() <-chan struct{} { return k.host.Done() }

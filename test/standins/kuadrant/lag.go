@@ -1,0 +1,93 @@
+// Copyright The maas-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package kuadrant
+
+import (
+	"fmt"
+	"hash/fnv"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// LagFunc tells how long the status of one generation of a policy lags behind
+// its write.
+type LagFunc func(kind Kind, name types.NamespacedName, generation int64) time.Duration
+
+// Constant lags every policy by the same time; zero answers at once.
+func Constant(d time.Duration) LagFunc {
+	return func(Kind, types.NamespacedName, int64) time.Duration { return d }
+}
+
+// Between spreads the lags over [shortest, longest). The same policy name and
+// generation always lags by the same time.
+func Between(shortest, longest time.Duration) LagFunc {
+	return func(kind Kind, name types.NamespacedName, generation int64) time.Duration {
+		spread := longest - shortest
+		if spread <= 0 {
+			return shortest
+		}
+		h := fnv.New64a()
+		fmt.Fprintf(h, "%s|%s|%d", kind, name, generation)
+		return shortest + time.Duration(h.Sum64()%uint64(spread)) //nolint:gosec // both are positive
+	}
+}
+
+// clock remembers when the status of each policy may be written.
+type clock struct {
+	lag LagFunc
+
+	mu  sync.Mutex
+	due map[request]deadline
+}
+
+type deadline struct {
+	generation int64
+	at         time.Time
+}
+
+func newClock(lag LagFunc) *clock { return &clock{lag: lag, due: map[request]deadline{}} }
+
+// observe starts the lag of a generation when it is seen first.
+func (c *clock) observe(r request, generation int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if d, known := c.due[r]; known && d.generation == generation {
+		return
+	}
+	c.due[r] = deadline{generation: generation, at: time.Now().Add(c.lag(r.kind, r.name, generation))}
+}
+
+// remaining tells how long the status has to wait.
+func (c *clock) remaining(r request) time.Duration {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return time.Until(c.due[r].at)
+}
+
+func (c *clock) forget(r request) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.due, r)
+}
+
+// brake holds the whole stand-in back.
+type brake struct {
+	on   atomic.Bool
+	file string
+}
+
+func (b *brake) engaged() bool {
+	if b.on.Load() {
+		return true
+	}
+	if b.file == "" {
+		return false
+	}
+	_, err := os.Stat(b.file)
+	return err == nil
+}

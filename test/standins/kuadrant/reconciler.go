@@ -1,0 +1,117 @@
+// Copyright The maas-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package kuadrant
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+)
+
+// stallPoll is how often a stalled stand-in looks whether it may go on.
+const stallPoll = 100 * time.Millisecond
+
+// request names one policy.
+type request struct {
+	kind Kind
+	name types.NamespacedName
+}
+
+type reconciler struct {
+	client     client.Client
+	checker    *checker
+	clock      *clock
+	brake      *brake
+	newestWins bool
+}
+
+// Reconcile brings the status of one policy up to date.
+func (r *reconciler) Reconcile(ctx context.Context, req request) (reconcile.Result, error) {
+	u := newUnstructured(req.kind)
+	if err := r.client.Get(ctx, req.name, u); err != nil {
+		r.clock.forget(req)
+		return reconcile.Result{}, client.IgnoreNotFound(err)
+	}
+	if !u.GetDeletionTimestamp().IsZero() || u.GetAnnotations()[AnnotationStall] == "true" {
+		return reconcile.Result{}, nil
+	}
+	if r.brake.engaged() {
+		return reconcile.Result{RequeueAfter: stallPoll}, nil
+	}
+	r.clock.observe(req, u.GetGeneration())
+	if wait := r.clock.remaining(req); wait > 0 {
+		return reconcile.Result{RequeueAfter: wait}, nil
+	}
+
+	p := newPolicy(req.kind, u)
+	t, err := r.survey(ctx, p)
+	if err != nil {
+		return reconcile.Result{}, fmt.Errorf("survey around %s %s: %w", req.kind, req.name, err)
+	}
+	return reconcile.Result{}, r.write(ctx, u, r.checker.judge(p, t))
+}
+
+// write updates the status when it is not right yet.
+func (r *reconciler) write(ctx context.Context, u *unstructured.Unstructured, v verdict) error {
+	conditions, err := conditionsOf(u)
+	if err != nil {
+		return err
+	}
+	observed, _, _ := unstructured.NestedInt64(u.Object, "status", "observedGeneration")
+	if !v.applyTo(&conditions) && observed == u.GetGeneration() {
+		return nil
+	}
+	u = u.DeepCopy()
+	if err := setStatus(u, conditions); err != nil {
+		return err
+	}
+	err = r.client.Status().Update(ctx, u)
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("update status of %s %s/%s: %w", u.GetKind(), u.GetNamespace(), u.GetName(), err)
+	}
+	ctrl.LoggerFrom(ctx).V(1).Info("Wrote policy status", "kind", u.GetKind(), "policy", client.ObjectKeyFromObject(u).String(),
+		"generation", u.GetGeneration())
+	return nil
+}
+
+func conditionsOf(u *unstructured.Unstructured) ([]metav1.Condition, error) {
+	status, _, _ := unstructured.NestedMap(u.Object, "status")
+	var typed struct {
+		Conditions []metav1.Condition `json:"conditions,omitempty"`
+	}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(status, &typed); err != nil {
+		return nil, fmt.Errorf("read status conditions: %w", err)
+	}
+	return typed.Conditions, nil
+}
+
+func setStatus(u *unstructured.Unstructured, conditions []metav1.Condition) error {
+	typed := struct {
+		ObservedGeneration int64              `json:"observedGeneration,omitempty"`
+		Conditions         []metav1.Condition `json:"conditions,omitempty"`
+	}{ObservedGeneration: u.GetGeneration(), Conditions: conditions}
+	status, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&typed)
+	if err != nil {
+		return fmt.Errorf("encode status: %w", err)
+	}
+	return unstructured.SetNestedMap(u.Object, status, "status")
+}
+
+func newUnstructured(kind Kind) *unstructured.Unstructured {
+	u := &unstructured.Unstructured{}
+	u.SetGroupVersionKind(kind.GVK())
+	return u
+}
