@@ -1,0 +1,8 @@
+// Copyright The maas-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package entitlement decides who may use a model and which limits apply. It
+// is pure: its functions take API values and return values, hold no client
+// and read no clock, so that the controllers, maas-api and the command line
+// can never disagree.
+package entitlement

@@ -1,0 +1,45 @@
+// Copyright The maas-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package entitlement
+
+import (
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
+)
+
+// DecideIdentity returns how a subscription's requests are matched to limits.
+// It is decided once and never changes, so that live quotas do not reset: a
+// recorded identity stays; without one, evidence of an earlier release (a
+// phase, its historical finalizer, or membership in a generated policy) makes
+// it legacy, and everything else is short. listed tells whether an existing
+// generated policy names the subscription.
+func DecideIdentity(subscription *v1alpha1.MaaSSubscription, listed bool) v1alpha1.RateLimitIdentity {
+	switch {
+	case subscription.Status.RateLimitIdentity != "":
+		return subscription.Status.RateLimitIdentity
+	case subscription.Status.Phase != "",
+		slices.Contains(subscription.Finalizers, v1alpha1.FinalizerSubscriptionCleanup),
+		listed:
+		return v1alpha1.RateLimitIdentityLegacy
+	default:
+		return v1alpha1.RateLimitIdentityShort
+	}
+}
+
+// Listed tells whether a policy's list of contributors names an object. The
+// list is comma-separated <namespace>/<name>; earlier releases wrote bare
+// names.
+func Listed(annotation string, key types.NamespacedName) bool {
+	for item := range strings.SplitSeq(annotation, ",") {
+		item = strings.TrimSpace(item)
+		if item == key.String() || (item != "" && item == key.Name) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,105 @@
+// Copyright The maas-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package entitlement
+
+import (
+	"cmp"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
+)
+
+// Bounds of a rate. Admission refuses what lies outside; stored objects of
+// earlier releases may hold it.
+const (
+	// MaxLimit is the largest number of tokens per window.
+	MaxLimit = 1_000_000_000
+	// MaxWindowSeconds is the longest window: 366 days.
+	MaxWindowSeconds = 366 * 24 * 3600
+)
+
+// UnlimitedName is the limit shared by all unlimited subscriptions of a model.
+const UnlimitedName = "tokens-unlimited"
+
+var windowPattern = regexp.MustCompile("^([1-9][0-9]{0,3})([smh])$")
+
+// RateSet is the canonical form of a subscription's rates on one model: two
+// subscriptions with equal rate sets share a limit.
+type RateSet struct {
+	// Name is tokens-<limit>-per-<window>, one segment per rate, or
+	// [UnlimitedName].
+	Name string
+	// Rates are distinct and sorted by segment; empty when unlimited.
+	Rates []v1alpha1.TokenRateLimit
+}
+
+// Unlimited tells whether the set holds no rate.
+func (s RateSet) Unlimited() bool { return s.Name == UnlimitedName }
+
+// RateSetOf validates a subscription's entry for a model and returns its rate
+// set. Windows are compared as written: 1m and 60s are different rates. The
+// error names the field and the bound.
+func RateSetOf(entry *v1alpha1.ModelSubscription) (RateSet, error) {
+	if entry.Unlimited {
+		if len(entry.TokenRateLimits) > 0 {
+			return RateSet{}, fmt.Errorf("unlimited and tokenRateLimits exclude each other: remove one of them")
+		}
+		return RateSet{Name: UnlimitedName}, nil
+	}
+	if len(entry.TokenRateLimits) == 0 {
+		return RateSet{}, fmt.Errorf("tokenRateLimits is empty: give at least one rate, or set unlimited: true")
+	}
+	rates := make(map[string]v1alpha1.TokenRateLimit, len(entry.TokenRateLimits))
+	for i, rate := range entry.TokenRateLimits {
+		if err := validateRate(rate); err != nil {
+			return RateSet{}, fmt.Errorf("tokenRateLimits[%d].%w", i, err)
+		}
+		rates[segment(rate)] = rate
+	}
+	sorted := make([]v1alpha1.TokenRateLimit, 0, len(rates))
+	for _, rate := range rates {
+		sorted = append(sorted, rate)
+	}
+	slices.SortFunc(sorted, func(a, b v1alpha1.TokenRateLimit) int { return cmp.Compare(segment(a), segment(b)) })
+	segments := make([]string, 0, len(sorted))
+	for _, rate := range sorted {
+		segments = append(segments, segment(rate))
+	}
+	return RateSet{Name: "tokens-" + strings.Join(segments, "-"), Rates: sorted}, nil
+}
+
+func segment(rate v1alpha1.TokenRateLimit) string {
+	return strconv.FormatInt(rate.Limit, 10) + "-per-" + rate.Window
+}
+
+func validateRate(rate v1alpha1.TokenRateLimit) error {
+	if rate.Limit < 1 || rate.Limit > MaxLimit {
+		return fmt.Errorf("limit is %d: it must lie between 1 and %d", rate.Limit, MaxLimit)
+	}
+	seconds, err := WindowSeconds(rate.Window)
+	if err != nil {
+		return fmt.Errorf("window: %w", err)
+	}
+	if seconds > MaxWindowSeconds {
+		return fmt.Errorf("window is %q: the longest is 366 days (8784h)", rate.Window)
+	}
+	return nil
+}
+
+// WindowSeconds is the length of a window such as 30s, 1m or 24h.
+func WindowSeconds(window string) (int64, error) {
+	match := windowPattern.FindStringSubmatch(window)
+	if match == nil {
+		return 0, fmt.Errorf("%.20q is no window: write 1 to 9999 followed by s, m or h, such as 1m", window)
+	}
+	count, err := strconv.ParseInt(match[1], 10, 64)
+	if err != nil {
+		return 0, fmt.Errorf("parse window %q: %w", window, err)
+	}
+	return count * map[string]int64{"s": 1, "m": 60, "h": 3600}[match[2]], nil
+}

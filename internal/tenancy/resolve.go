@@ -1,0 +1,170 @@
+// Copyright The maas-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package tenancy
+
+import (
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
+	"github.com/opendatahub-io/maas-operator/internal/apperr"
+)
+
+// Settings are what the manager was started with.
+type Settings struct {
+	// Gateway is the default tenant's gateway.
+	Gateway types.NamespacedName
+	// DefaultNamespace is the default tenant's namespace.
+	DefaultNamespace string
+	// AITenantNamespace is where AITenants live.
+	AITenantNamespace string
+	// Discovery allows tenant namespaces beside the default one.
+	Discovery bool
+}
+
+// Namespace is what is known of a namespace. Absent objects are nil.
+type Namespace struct {
+	// Name is the namespace's name.
+	Name string
+	// Labels are the Namespace object's labels.
+	Labels map[string]string
+	// Config is MaasTenantConfig/default-tenant of the namespace.
+	Config *v1alpha1.MaasTenantConfig
+	// Legacy is Tenant/default-tenant of the namespace.
+	Legacy *v1alpha1.Tenant
+	// Owner is the AITenant the config names as its owner.
+	Owner *v1alpha1.AITenant
+}
+
+// problem says why a tenant cannot be told. It is the user's, or the tenant's
+// controller's, to resolve.
+func problem(format string, args ...any) error {
+	return apperr.Userf(v1alpha1.ReasonTenantNotReady, format, args...)
+}
+
+// Member tells whether subscriptions and auth policies of a namespace count:
+// it is the default tenant's, or discovery is on and it carries a tenant label.
+func (s Settings) Member(name string, labels map[string]string) bool {
+	if name == s.DefaultNamespace {
+		return true
+	}
+	return s.Discovery && (labels[v1alpha1.LabelTenant] != "" || labels[v1alpha1.LabelManagedByAITenant] == "true")
+}
+
+// OfNamespace returns the tenant of a namespace. A namespace without any
+// tenant object is a plain one of the default tenant, unless it is labelled as
+// a tenant's: then it fails closed rather than borrow the default gateway.
+func (s Settings) OfNamespace(n Namespace) (Context, error) {
+	switch {
+	case n.Config != nil && n.Config.Labels[v1alpha1.LabelManagedByAITenant] == "true":
+		return s.managed(n)
+	case n.Config != nil:
+		return s.defaults(), nil
+	case n.Legacy != nil:
+		return s.legacy(n.Legacy)
+	case n.Name != s.DefaultNamespace && s.Member(n.Name, n.Labels):
+		return Context{}, problem("Namespace %s is labelled for a tenant but holds no MaasTenantConfig %s: wait for its AITenant, or remove the label.", n.Name, v1alpha1.DefaultTenantConfigName)
+	default:
+		return s.defaults(), nil
+	}
+}
+
+// OfTenant returns the context of an AITenant named by a model's tenantRef.
+func (s Settings) OfTenant(t *v1alpha1.AITenant) (Context, error) {
+	ref := t.Status.GatewayRef
+	if ref.Name == "" || ref.Namespace == "" {
+		return Context{}, problem("AITenant %s has no gateway in its status yet.", t.Name)
+	}
+	c := Context{Name: t.Name, ID: t.Name, Gateway: types.NamespacedName{Namespace: ref.Namespace, Name: ref.Name}}
+	if t.Name == DefaultName || t.Name == s.DefaultNamespace {
+		c.Name, c.ID = DefaultName, ""
+	}
+	c.OIDC = oidc(t.Spec.OIDC)
+	return c, nil
+}
+
+func (s Settings) defaults() Context { return Context{Name: DefaultName, Gateway: s.Gateway} }
+
+// NameOf returns the name of the tenant whose subscriptions and auth policies
+// live in the namespace, or "" when they count for nobody. Unlike
+// [Settings.OfNamespace] it needs neither the AITenant nor a gateway, so a
+// tenant that is not ready keeps its members.
+func (s Settings) NameOf(n Namespace) string {
+	if !s.Member(n.Name, n.Labels) {
+		return ""
+	}
+	switch {
+	case n.Config != nil && n.Config.Labels[v1alpha1.LabelManagedByAITenant] == "true":
+		name, err := s.managedName(n)
+		if err != nil {
+			return ""
+		}
+		return name
+	case n.Config != nil, n.Legacy != nil, n.Name == s.DefaultNamespace:
+		return DefaultName
+	default:
+		return ""
+	}
+}
+
+// TenantNamespace is where a tenant's subscriptions and auth policies live.
+func (s Settings) TenantNamespace(tenant string) string {
+	if tenant == DefaultName || tenant == s.DefaultNamespace {
+		return s.DefaultNamespace
+	}
+	return "ai-tenant-" + tenant
+}
+
+// managedName reads the tenant off a config. The namespace has to be the
+// tenant's own: whoever may edit a config cannot make its namespace a member
+// of another tenant.
+func (s Settings) managedName(n Namespace) (string, error) {
+	name := n.Config.Labels[v1alpha1.LabelTenantName]
+	switch {
+	case name == "":
+		return "", problem("MaasTenantConfig %s/%s lacks the label %s.", n.Name, n.Config.Name, v1alpha1.LabelTenantName)
+	case s.TenantNamespace(name) != n.Name:
+		return "", problem("MaasTenantConfig %s/%s claims tenant %s, whose namespace is %s.", n.Name, n.Config.Name, name, s.TenantNamespace(name))
+	default:
+		return name, nil
+	}
+}
+
+func (s Settings) managed(n Namespace) (Context, error) {
+	if _, err := s.managedName(n); err != nil {
+		return Context{}, err
+	}
+	if n.Owner == nil || n.Owner.Name != n.Config.Annotations[v1alpha1.AnnotationAITenantName] {
+		return Context{}, problem("The AITenant that owns MaasTenantConfig %s/%s does not exist.", n.Name, n.Config.Name)
+	}
+	if s.TenantNamespace(n.Owner.Name) != n.Name {
+		return Context{}, problem("MaasTenantConfig %s/%s names AITenant %s as its owner, whose namespace is another one.", n.Name, n.Config.Name, n.Owner.Name)
+	}
+	return s.OfTenant(n.Owner)
+}
+
+func (s Settings) legacy(t *v1alpha1.Tenant) (Context, error) {
+	c := s.defaults()
+	if ref := t.Spec.GatewayRef; ref != nil && (ref.Name != "" || ref.Namespace != "") {
+		if ref.Name == "" || ref.Namespace == "" {
+			return Context{}, problem("Tenant %s/%s: spec.gatewayRef needs both name and namespace, or neither.", t.Namespace, t.Name)
+		}
+		c.Gateway = types.NamespacedName{Namespace: ref.Namespace, Name: ref.Name}
+	}
+	c.OIDC = oidc(t.Spec.ExternalOIDC)
+	return c, nil
+}
+
+// defaultOIDCTTL is how long signing keys are cached when nothing is said.
+const defaultOIDCTTL = 300
+
+func oidc(in *v1alpha1.TenantExternalOIDCConfig) *OIDC {
+	if in == nil {
+		return nil
+	}
+	ttl := int64(in.TTL)
+	if ttl == 0 {
+		ttl = defaultOIDCTTL
+	}
+	return &OIDC{IssuerURL: in.IssuerURL, ClientID: in.ClientID, TTLSeconds: ttl}
+}
