@@ -139,7 +139,7 @@ verify: $(KUSTOMIZE) ## Check that generated files are current, manifests build 
 
 .PHONY: test
 test: $(TOOLS)/testreport controlplane crds ## Run the quick suites, those on the control plane included
-	@$(GO) test -mod=readonly -json -count=1 -p 2 -timeout 20m $(RACE) $(PKG) | $(TESTREPORT)
+	@hack/test.sh $(RACE) $(PKG) | $(TESTREPORT)
 
 .PHONY: test-engines
 test-engines: ## Run the suites with real policy engines and OLM (none exist yet)

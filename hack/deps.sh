@@ -9,17 +9,13 @@ set -euo pipefail
 
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-# packages DIR prints what must be built in the module of that directory.
-packages() {
-	if grep -q '^tool ' "$1/go.mod"; then
-		echo tool
-	else
-		echo ./...
-	fi
-}
-
 find . -name go.mod -not -path './bin/*' -printf '%h\n' | sort | while read -r dir; do
 	echo "deps: modules of ${dir}" >&2
-	(cd "${dir}" && go list -mod=readonly -tags tools -deps -test "$(packages .)" >/dev/null)
+	cd "${dir}"
+	go list -mod=readonly -deps -test ./... >/dev/null
+	if grep -q '^tool ' go.mod; then
+		go list -mod=readonly -deps tool >/dev/null
+	fi
+	cd - >/dev/null
 done
 hack/build.sh crds

@@ -1,0 +1,27 @@
+#!/usr/bin/env bash
+# Copyright The maas-operator Authors.
+# SPDX-License-Identifier: Apache-2.0
+#
+# Runs the quick suites of the main module, or of the packages named, and those
+# of the modules below hack/ that have tests. Writes the events of
+# "go test -json" to standard output, for testreport.
+#
+# Usage: hack/test.sh [-race] PACKAGE...
+set -euo pipefail
+
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+status=0
+# Suites keep no state between runs, but their servers read files that go's
+# test cache does not know of: -count=1. Two packages at a time, because most
+# of them start a control plane.
+go test -mod=readonly -json -count=1 -p 2 -timeout 20m "$@" || status=$?
+
+if [[ ${*: -1} == ./... ]]; then
+	# The flags of hack/build.sh, so that Kubernetes compiles only once; vet
+	# would look at all of it.
+	for module in hack hack/crds; do
+		(cd "${module}" && CGO_ENABLED=0 go test -mod=readonly -json -trimpath -buildvcs=false -vet=off ./...) || status=$?
+	done
+fi
+exit "${status}"
