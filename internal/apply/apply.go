@@ -14,6 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
 )
 
 // Outcome says what a call did with one object.
@@ -75,7 +77,7 @@ func New(c client.Client, opts Options) *Applier {
 		a.reader = c
 	}
 	if a.owner == "" {
-		a.owner = managedByValue
+		a.owner = v1alpha1.FieldOwner
 	}
 	if a.recorder == nil {
 		a.recorder = discard{}
@@ -117,7 +119,7 @@ func (a *Applier) ApplyWith(ctx context.Context, desired *unstructured.Unstructu
 	}
 	if !labelledOurs(want) {
 		return Result{Outcome: Failed}, fmt.Errorf("%w: %s %s lacks label %s=%s", ErrInvalidDesired,
-			want.GetKind(), want.GetName(), labelManagedBy, managedByValue)
+			want.GetKind(), want.GetName(), v1alpha1.LabelManagedBy, v1alpha1.ManagedByValue)
 	}
 	c := &call{want: want, protected: protectedFields(want), opts: opts}
 	result, err := a.converge(ctx, c)
@@ -165,7 +167,7 @@ func (a *Applier) judge(ctx context.Context, c *call) (Result, error) {
 	case !c.opts.Adopt && !a.ours(live):
 		return Result{Outcome: NotOurs, Live: live}, &ConflictError{
 			GVK: live.GroupVersionKind(), Key: c.key(),
-			Label: labelManagedBy, Value: managedByValue, Found: live.GetLabels()[labelManagedBy],
+			Label: v1alpha1.LabelManagedBy, Value: v1alpha1.ManagedByValue, Found: live.GetLabels()[v1alpha1.LabelManagedBy],
 		}
 	}
 	c.diff = a.compare(c.want, live)

@@ -8,25 +8,18 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-)
 
-const (
-	// labelManagedBy marks whole objects of this operator.
-	labelManagedBy = "app.kubernetes.io/managed-by"
-	// annotationManaged with the value "false" takes an object out of this operator's hands.
-	annotationManaged = "opendatahub.io/managed"
-	// managedByValue is the value of labelManagedBy and the field owner of all writes.
-	managedByValue = "maas-controller"
+	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
 )
 
 // optedOut reports whether an administrator took the object over. Only the exact value counts.
 func optedOut(live *unstructured.Unstructured) bool {
-	return live.GetAnnotations()[annotationManaged] == "false"
+	return live.GetAnnotations()[v1alpha1.AnnotationManaged] == "false"
 }
 
 // labelledOurs reports whether the object carries our label.
 func labelledOurs(live *unstructured.Unstructured) bool {
-	return live.GetLabels()[labelManagedBy] == managedByValue
+	return live.GetLabels()[v1alpha1.LabelManagedBy] == v1alpha1.ManagedByValue
 }
 
 // ours reports whether an existing object may be applied to: it carries our label, or an earlier apply of ours (then

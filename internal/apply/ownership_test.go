@@ -13,6 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
 )
 
 // liveObject parses an object of a test case.
@@ -191,13 +193,17 @@ func TestConflictErrorNamesTheRemedy(t *testing.T) {
 		want []string
 	}{
 		"unmarked": {
-			ConflictError{GVK: schema.GroupVersionKind{Kind: "AuthPolicy"}, Key: types.NamespacedName{Namespace: "llm", Name: "maas-auth-x"},
-				Label: labelManagedBy, Value: managedByValue},
+			ConflictError{
+				GVK: schema.GroupVersionKind{Kind: "AuthPolicy"}, Key: types.NamespacedName{Namespace: "llm", Name: "maas-auth-x"},
+				Label: v1alpha1.LabelManagedBy, Value: v1alpha1.ManagedByValue,
+			},
 			[]string{"AuthPolicy llm/maas-auth-x", "not managed by maas-controller", "delete or rename", "app.kubernetes.io/managed-by=maas-controller"},
 		},
 		"managed by somebody else, cluster-scoped": {
-			ConflictError{GVK: schema.GroupVersionKind{Kind: "ClusterRole"}, Key: types.NamespacedName{Name: "r"},
-				Label: labelManagedBy, Value: managedByValue, Found: "Helm"},
+			ConflictError{
+				GVK: schema.GroupVersionKind{Kind: "ClusterRole"}, Key: types.NamespacedName{Name: "r"},
+				Label: v1alpha1.LabelManagedBy, Value: v1alpha1.ManagedByValue, Found: "Helm",
+			},
 			[]string{"ClusterRole r already", `managed by "Helm"`},
 		},
 	}
@@ -210,9 +216,8 @@ func TestConflictErrorNamesTheRemedy(t *testing.T) {
 					t.Errorf("message %q lacks %q", message, part)
 				}
 			}
-			var found *ConflictError
-			if !errors.As(fmt.Errorf("wrapped: %w", &tc.err), &found) {
-				t.Error("errors.As does not find the error")
+			if _, ok := errors.AsType[*ConflictError](fmt.Errorf("wrapped: %w", &tc.err)); !ok {
+				t.Error("errors.AsType does not find the error")
 			}
 		})
 	}

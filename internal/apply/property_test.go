@@ -12,6 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"pgregory.net/rapid"
+
+	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
 )
 
 // value draws a JSON value of at most the given depth.
@@ -51,7 +53,7 @@ func treeOf(members map[string]any) map[string]any {
 func desiredObject(apiVersion, kind string, spec map[string]any) *unstructured.Unstructured {
 	return &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": apiVersion, "kind": kind,
-		"metadata": map[string]any{"name": "n", "namespace": "ns", "labels": map[string]any{labelManagedBy: managedByValue}},
+		"metadata": map[string]any{"name": "n", "namespace": "ns", "labels": map[string]any{v1alpha1.LabelManagedBy: v1alpha1.ManagedByValue}},
 		"spec":     spec,
 	}}
 }
@@ -62,9 +64,9 @@ func stored(want *unstructured.Unstructured) *unstructured.Unstructured {
 	metadata := live.Object["metadata"].(map[string]any)
 	metadata["uid"] = "u"
 	metadata["managedFields"] = []any{map[string]any{
-		"manager": managedByValue, "operation": "Apply",
+		"manager": v1alpha1.FieldOwner, "operation": "Apply",
 		"fieldsV1": map[string]any{
-			"f:metadata": map[string]any{"f:labels": map[string]any{fieldPrefix + labelManagedBy: map[string]any{}}},
+			"f:metadata": map[string]any{"f:labels": map[string]any{fieldPrefix + v1alpha1.LabelManagedBy: map[string]any{}}},
 			"f:spec":     treeOf(want.Object["spec"].(map[string]any)),
 		},
 	}}
@@ -153,7 +155,7 @@ func TestPropertyFieldsOfOursThatAreNoLongerDesiredAreFound(t *testing.T) {
 		delete(after, dropped)
 		want := desiredObject(kind[0], kind[1], after)
 		found := newTestApplier().compare(want, live)
-		all := append(found.protected, found.owned...)
+		all := slices.Concat(found.protected, found.owned)
 		if len(all) != 1 || all[0].Path != "spec."+dropped || all[0].Reason != Extra {
 			t.Fatalf("dropped spec.%s, found %+v", dropped, all)
 		}
