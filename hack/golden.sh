@@ -8,15 +8,32 @@ set -euo pipefail
 
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-module=$(go list -m)
-# The packages that define the flag, in a test file or in a helper of tests.
-mapfile -t defining < <(grep -rlE --include='*.go' 'flag\.Bool(Var)?\(.*"update"' . | xargs -r -n1 dirname | sort -u |
-	sed "s|^\.|${module}|")
-if ((${#defining[@]} == 0)); then
-	echo "golden: no test defines the flag -update" >&2
+# defining TEST... prints the packages that define the flag in a file for which
+# the test of find(1) holds.
+defining() {
+	find . -name '*.go' "$@" -print0 |
+		(xargs -0 grep -lE 'flag\.Bool(Var)?\(.*"update"' || true) |
+		xargs -r -n1 dirname | sort -u | sed "s|^\.|$(go list -m)|"
+}
+
+# users PACKAGE... prints the packages whose tests link one of the packages.
+users() {
+	local binaries pattern
+	(($# > 0)) || return 0
+	pattern=$(printf '%s|' "$@")
+	binaries=$(go list -mod=readonly -test -f '{{.ImportPath}} {{join .Deps " "}}' ./...)
+	(grep -E "^[^ ]+\.test .* (${pattern%|})( |$)" <<<"${binaries}" || true) | cut -d' ' -f1 | sed 's/\.test$//'
+}
+
+# A flag in a test file is known to that package only, one in a helper to every
+# test that imports the helper.
+mapfile -t helpers < <(defining ! -name '*_test.go')
+mapfile -t packages < <({
+	defining -name '*_test.go'
+	users "${helpers[@]}"
+} | sort -u)
+if ((${#packages[@]} == 0)); then
+	echo "golden: no test knows the flag -update" >&2
 	exit 1
 fi
-pattern=$(printf '%s|' "${defining[@]}")
-mapfile -t packages < <(go list -mod=readonly -test -f '{{.ImportPath}} {{join .Deps " "}}' ./... |
-	grep -E "^[^ ]+\.test .*(^| )(${pattern%|})([ []|$)" | cut -d' ' -f1 | sed 's/\.test$//' | sort -u)
 go test -mod=readonly -count=1 "${packages[@]}" -update

@@ -19,9 +19,10 @@ say() { echo "test-long: $*" >&2; }
 
 property() {
 	# Only binaries that link rapid know its flags.
-	local packages
-	mapfile -t packages < <(go list -mod=readonly -test -f '{{.ImportPath}} {{join .Deps " "}}' ./... |
-		grep -E '^[^ ]+\.test .*pgregory\.net/rapid' | cut -d' ' -f1 | sed 's/\.test$//' | sort -u)
+	local binaries packages
+	binaries=$(go list -mod=readonly -test -f '{{.ImportPath}} {{join .Deps " "}}' ./...)
+	mapfile -t packages < <(grep -E '^[^ ]+\.test .*pgregory\.net/rapid' <<<"${binaries}" |
+		cut -d' ' -f1 | sed 's/\.test$//' | sort -u)
 	if ((${#packages[@]} == 0)); then
 		say "no property tests"
 		return
