@@ -1,0 +1,215 @@
+// Copyright The maas-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package testenv
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"strings"
+	"time"
+
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/opendatahub-io/maas-operator/test/testenv/audit"
+)
+
+const (
+	// readyTimeout bounds each step; a step takes seconds on an idle machine.
+	readyTimeout = 2 * time.Minute
+	pollInterval = 25 * time.Millisecond
+	probeTimeout = 5 * time.Second
+)
+
+// boot starts the programs one after the other and waits for each.
+func (e *Env) boot(ctx context.Context, o Options) error {
+	begin := time.Now()
+	if err := e.prepare(); err != nil {
+		return err
+	}
+	if err := e.bootAPIServer(ctx); err != nil {
+		return err
+	}
+	e.logf("API server ready at %s after %s", e.url(), since(begin))
+	if len(o.CRDs) > 0 {
+		if err := e.InstallCRDs(ctx, o.CRDs...); err != nil {
+			return err
+		}
+	}
+	if o.Controllers {
+		if err := e.bootControllers(ctx); err != nil {
+			return err
+		}
+		e.logf("controllers, scheduler and simulated nodes ready after %s", since(begin))
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.state.Ready = true
+	return e.state.write(e.dir)
+}
+
+// prepare chooses the ports and writes the files the programs read.
+func (e *Env) prepare() error {
+	if err := e.state.Ports.fill(); err != nil {
+		return err
+	}
+	if err := e.writeCredentials(); err != nil {
+		return err
+	}
+	if err := writeFile(e.auditPolicyFile(), []byte(auditPolicy)); err != nil {
+		return err
+	}
+	e.audit = audit.Open(e.auditLogFile())
+	var err error
+	e.admin, err = unlimited(e.Kubeconfig())
+	return err
+}
+
+func (e *Env) bootAPIServer(ctx context.Context) error {
+	etcd, err := e.run(ctx, "etcd", e.etcdArgs())
+	if err != nil {
+		return err
+	}
+	health := probe(&http.Client{}, httpURL(e.state.Ports.EtcdClient)+"/health")
+	if err := await(ctx, etcd, health); err != nil {
+		return err
+	}
+	apiServer, err := e.run(ctx, "kube-apiserver", e.apiServerArgs())
+	if err != nil {
+		return err
+	}
+	clientset, err := kubernetes.NewForConfig(e.admin)
+	if err != nil {
+		return fmt.Errorf("make client: %w", err)
+	}
+	return await(ctx, apiServer, func(ctx context.Context) error {
+		return clientset.RESTClient().Get().AbsPath("/readyz").Do(ctx).Error()
+	})
+}
+
+func (e *Env) bootControllers(ctx context.Context) error {
+	manager, err := e.run(ctx, "kube-controller-manager", e.controllerManagerArgs())
+	if err != nil {
+		return err
+	}
+	scheduler, err := e.run(ctx, "kube-scheduler", e.schedulerArgs())
+	if err != nil {
+		return err
+	}
+	kwok, err := e.run(ctx, "kwok", e.kwokArgs())
+	if err != nil {
+		return err
+	}
+	if err := e.createNodes(ctx); err != nil {
+		return err
+	}
+	client, err := e.healthClient()
+	if err != nil {
+		return err
+	}
+	defer client.CloseIdleConnections()
+	for _, step := range []struct {
+		process *process
+		check   func(context.Context) error
+	}{
+		{manager, probe(client, fmt.Sprintf("https://%s:%d/healthz", loopback, e.state.Ports.ControllerManager))},
+		{scheduler, probe(client, fmt.Sprintf("https://%s:%d/readyz", loopback, e.state.Ports.Scheduler))},
+		{kwok, e.nodesReady},
+		{manager, e.defaultServiceAccount},
+	} {
+		if err := await(ctx, step.process, step.check); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// run starts a program of the instance and records it at once.
+func (e *Env) run(ctx context.Context, name string, args []string) (*process, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	p, err := start(ctx, command{name: name, args: args, dir: e.dir, keep: e.state.KeepRunning})
+	if err != nil {
+		return nil, err
+	}
+	e.state.Processes = append(e.state.Processes, p)
+	return p, e.state.write(e.dir)
+}
+
+// await polls until the check succeeds. It fails when the process ends or does
+// not get there in time, with the end of its log.
+func await(ctx context.Context, p *process, check func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
+	defer cancel()
+	tick := time.NewTicker(pollInterval)
+	defer tick.Stop()
+	for {
+		err := check(ctx)
+		if err == nil {
+			return nil
+		}
+		if !p.alive() {
+			return p.failure(errors.New("it ended"))
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return p.failure(fmt.Errorf("it is not ready (%w): %w", ctx.Err(), err))
+		}
+	}
+}
+
+// failure explains with the end of the log why a program is of no use.
+func (p *process) failure(cause error) error {
+	tail := p.tail()
+	if strings.Contains(tail, "address already in use") {
+		cause = errors.Join(cause, errPortTaken)
+	}
+	return fmt.Errorf("%s: %w; its log ends with:\n%s", p.Name, cause, tail)
+}
+
+// probe returns a check that succeeds once the URL answers 200.
+func probe(client *http.Client, url string) func(context.Context) error {
+	return func(ctx context.Context) error {
+		ctx, cancel := context.WithTimeout(ctx, probeTimeout)
+		defer cancel()
+		request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+		if err != nil {
+			return fmt.Errorf("probe %s: %w", url, err)
+		}
+		response, err := client.Do(request)
+		if err != nil {
+			return fmt.Errorf("probe %s: %w", url, err)
+		}
+		defer response.Body.Close()
+		_, _ = io.Copy(io.Discard, response.Body) // lets the connection be used again
+		if response.StatusCode != http.StatusOK {
+			return fmt.Errorf("probe %s: %s", url, response.Status)
+		}
+		return nil
+	}
+}
+
+// healthClient trusts the authority of the instance.
+func (e *Env) healthClient() (*http.Client, error) {
+	ca, err := os.ReadFile(e.pki("ca.crt"))
+	if err != nil {
+		return nil, fmt.Errorf("read certificate authority: %w", err)
+	}
+	pool := x509.NewCertPool()
+	pool.AppendCertsFromPEM(ca)
+	return &http.Client{Transport: &http.Transport{
+		TLSClientConfig: &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12},
+	}}, nil
+}
+
+func since(t time.Time) time.Duration {
+	const precision = 100 * time.Millisecond
+	return time.Since(t).Round(precision)
+}

@@ -1,0 +1,244 @@
+// Copyright The maas-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package testenv
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/yaml"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/dynamic"
+	sigsyaml "sigs.k8s.io/yaml"
+)
+
+// CRDSet names the CRDs of one product.
+type CRDSet string
+
+// The sets there are. All but MaaS come from the products' own modules, see
+// hack/crds.
+const (
+	MaaS               CRDSet = "maas" // this operator's, from config/crd/bases
+	GatewayAPI         CRDSet = "gateway-api"
+	Kuadrant           CRDSet = "kuadrant"
+	Authorino          CRDSet = "authorino"
+	Limitador          CRDSet = "limitador"
+	Istio              CRDSet = "istio"
+	KServe             CRDSet = "kserve"
+	InferenceExtension CRDSet = "inference-extension"
+	Prometheus         CRDSet = "prometheus"
+	OpenShift          CRDSet = "openshift"
+	OLM                CRDSet = "olm"
+)
+
+const (
+	fieldOwner = "maas-testenv"
+	// crdWorkers is how many CRDs are sent at once.
+	crdWorkers = 8
+	// servedPoll is how often discovery is asked for kinds that are still missing.
+	servedPoll = 50 * time.Millisecond
+)
+
+// InstallCRDs applies the sets and returns when the API server serves all of
+// their kinds and discovery lists them. Sets may be installed again.
+func (e *Env) InstallCRDs(ctx context.Context, sets ...CRDSet) error {
+	begin := time.Now()
+	if err := buildCRDs(ctx, sets, e.out); err != nil {
+		return err
+	}
+	var crds []*unstructured.Unstructured
+	for _, set := range sets {
+		loaded, err := LoadCRDs(set)
+		if err != nil {
+			return err
+		}
+		crds = append(crds, loaded...)
+	}
+	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
+	defer cancel()
+	if err := e.applyCRDs(ctx, crds); err != nil {
+		return err
+	}
+	if err := e.awaitServed(ctx, crds); err != nil {
+		return err
+	}
+	e.logf("%d CRDs (%s) installed in %s", len(crds), join(sets), since(begin))
+	return nil
+}
+
+// LoadCRDs reads the CRDs of a set. The files must have been built.
+func LoadCRDs(set CRDSet) ([]*unstructured.Unstructured, error) {
+	dir := filepath.Join(RepoRoot(), "bin", "crds", string(set))
+	if set == MaaS {
+		dir = filepath.Join(RepoRoot(), "config", "crd", "bases")
+	}
+	files, err := filepath.Glob(filepath.Join(dir, "*.yaml"))
+	if err != nil || len(files) == 0 {
+		return nil, fmt.Errorf("read CRD set %s: no files in %s", set, dir)
+	}
+	var crds []*unstructured.Unstructured
+	for _, file := range files {
+		objects, err := readObjects(file)
+		if err != nil {
+			return nil, err
+		}
+		for _, object := range objects {
+			if object.GetKind() == "CustomResourceDefinition" {
+				crds = append(crds, object)
+			}
+		}
+	}
+	return crds, nil
+}
+
+// buildCRDs has the files of third-party sets fetched when there are any.
+func buildCRDs(ctx context.Context, sets []CRDSet, out io.Writer) error {
+	if !slices.ContainsFunc(sets, func(s CRDSet) bool { return s != MaaS }) {
+		return nil
+	}
+	return Build(ctx, "crds", out)
+}
+
+// applyCRDs sends the CRDs, several at once.
+func (e *Env) applyCRDs(ctx context.Context, crds []*unstructured.Unstructured) error {
+	client, err := dynamic.NewForConfig(e.admin)
+	if err != nil {
+		return fmt.Errorf("make client: %w", err)
+	}
+	resource := client.Resource(apiextensionsv1.SchemeGroupVersion.WithResource("customresourcedefinitions"))
+	queue := make(chan *unstructured.Unstructured, len(crds))
+	for _, crd := range crds {
+		queue <- crd
+	}
+	close(queue)
+	var (
+		workers sync.WaitGroup
+		mu      sync.Mutex
+		errs    []error
+	)
+	for range crdWorkers {
+		workers.Go(func() {
+			for crd := range queue {
+				options := metav1.ApplyOptions{FieldManager: fieldOwner, Force: true}
+				if _, err := resource.Apply(ctx, crd.GetName(), crd, options); err != nil {
+					mu.Lock()
+					errs = append(errs, fmt.Errorf("apply CRD %s: %w", crd.GetName(), err))
+					mu.Unlock()
+				}
+			}
+		})
+	}
+	workers.Wait()
+	return errors.Join(errs...)
+}
+
+// awaitServed waits until discovery lists every served version of the CRDs.
+// Discovery lists only established ones, and a client that maps kinds to
+// resources right afterwards finds them.
+func (e *Env) awaitServed(ctx context.Context, crds []*unstructured.Unstructured) error {
+	client, err := discovery.NewDiscoveryClientForConfig(e.admin)
+	if err != nil {
+		return fmt.Errorf("make client: %w", err)
+	}
+	wanted, err := servedResources(crds)
+	if err != nil {
+		return err
+	}
+	tick := time.NewTicker(servedPoll)
+	defer tick.Stop()
+	for {
+		// Groups that cannot be listed yet are an error besides the result.
+		_, lists, err := client.ServerGroupsAndResources()
+		for _, list := range lists {
+			for i := range list.APIResources {
+				delete(wanted, list.GroupVersion+"/"+list.APIResources[i].Name)
+			}
+		}
+		if len(wanted) == 0 {
+			return nil
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return errors.Join(fmt.Errorf("wait for CRDs: %w; not served: %s", ctx.Err(), strings.Join(sorted(wanted), ", ")), err)
+		}
+	}
+}
+
+// servedResources returns the group, version and plural name of all that the
+// CRDs shall serve.
+func servedResources(crds []*unstructured.Unstructured) (map[string]bool, error) {
+	served := map[string]bool{}
+	for _, crd := range crds {
+		group, _, _ := unstructured.NestedString(crd.Object, "spec", "group")
+		plural, _, _ := unstructured.NestedString(crd.Object, "spec", "names", "plural")
+		versions, _, err := unstructured.NestedSlice(crd.Object, "spec", "versions")
+		if err != nil {
+			return nil, fmt.Errorf("read CRD %s: %w", crd.GetName(), err)
+		}
+		for _, v := range versions {
+			version, ok := v.(map[string]any)
+			if ok && version["served"] == true {
+				served[fmt.Sprintf("%s/%s/%s", group, version["name"], plural)] = true
+			}
+		}
+	}
+	return served, nil
+}
+
+// readObjects returns the objects in a YAML file of one or more documents.
+func readObjects(file string) ([]*unstructured.Unstructured, error) {
+	content, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("read objects: %w", err)
+	}
+	var objects []*unstructured.Unstructured
+	documents := yaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(content)))
+	for {
+		document, err := documents.Read()
+		if errors.Is(err, io.EOF) {
+			return objects, nil
+		}
+		if err != nil {
+			return nil, fmt.Errorf("read %s: %w", file, err)
+		}
+		object := &unstructured.Unstructured{}
+		if err := sigsyaml.Unmarshal(document, &object.Object); err != nil {
+			return nil, fmt.Errorf("read %s: %w", file, err)
+		}
+		if len(object.Object) > 0 {
+			objects = append(objects, object)
+		}
+	}
+}
+
+func sorted(set map[string]bool) []string {
+	names := make([]string, 0, len(set))
+	for name := range set {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+func join(sets []CRDSet) string {
+	names := make([]string, len(sets))
+	for i, set := range sets {
+		names[i] = string(set)
+	}
+	return strings.Join(names, ", ")
+}

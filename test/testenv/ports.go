@@ -1,0 +1,71 @@
+// Copyright The maas-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package testenv
+
+import (
+	"fmt"
+	"net"
+)
+
+const loopback = "127.0.0.1"
+
+// reservePort returns a free loopback port that the kernel hands to nobody else
+// for about a minute.
+//
+// The listening side closes a connection first, which leaves the port in
+// TIME_WAIT: whoever asks the kernel for any free port no longer gets this one,
+// while a server that asks for it by number does.
+func reservePort() (int, error) {
+	listener, err := net.Listen("tcp4", net.JoinHostPort(loopback, "0"))
+	if err != nil {
+		return 0, fmt.Errorf("find a free port: %w", err)
+	}
+	defer listener.Close()
+	dialled, err := net.Dial("tcp4", listener.Addr().String())
+	if err != nil {
+		return 0, fmt.Errorf("reserve a port: %w", err)
+	}
+	defer dialled.Close()
+	accepted, err := listener.Accept()
+	if err != nil {
+		return 0, fmt.Errorf("reserve a port: %w", err)
+	}
+	if err := accepted.Close(); err != nil {
+		return 0, fmt.Errorf("reserve a port: %w", err)
+	}
+	return listener.Addr().(*net.TCPAddr).Port, nil
+}
+
+// portFree reports whether a server could listen on the loopback port now.
+func portFree(port int) bool {
+	listener, err := net.Listen("tcp4", fmt.Sprintf("%s:%d", loopback, port))
+	if err != nil {
+		return false
+	}
+	return listener.Close() == nil
+}
+
+// ports are those of one instance. They are kept in the state file, so that an
+// instance started again in the same directory keeps its address if it can.
+type ports struct {
+	EtcdClient        int `json:"etcdClient"`
+	EtcdPeer          int `json:"etcdPeer"`
+	APIServer         int `json:"apiServer"`
+	ControllerManager int `json:"controllerManager"`
+	Scheduler         int `json:"scheduler"`
+}
+
+// fill gives every port that is unset or taken a fresh one.
+func (p *ports) fill() error {
+	for _, port := range []*int{&p.EtcdClient, &p.EtcdPeer, &p.APIServer, &p.ControllerManager, &p.Scheduler} {
+		if *port != 0 && portFree(*port) {
+			continue
+		}
+		var err error
+		if *port, err = reservePort(); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,75 @@
+// Copyright The maas-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package testenv
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+)
+
+const stateFile = "state.json"
+
+// state is what another process needs to find and end an instance. It is
+// written after every process started, so that it never misses one.
+type state struct {
+	// Ready is set once Start has succeeded.
+	Ready       bool       `json:"ready"`
+	Controllers bool       `json:"controllers"`
+	KeepRunning bool       `json:"keepRunning"`
+	Ports       ports      `json:"ports"`
+	Processes   []*process `json:"processes"`
+}
+
+// readState returns the state recorded in dir, or nil if there is none.
+func readState(dir string) (*state, error) {
+	content, err := os.ReadFile(filepath.Join(dir, stateFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read state: %w", err)
+	}
+	s := &state{}
+	if err := json.Unmarshal(content, s); err != nil {
+		return nil, fmt.Errorf("read state in %s: %w", dir, err)
+	}
+	return s, nil
+}
+
+func (s *state) write(dir string) error {
+	content, err := json.MarshalIndent(s, "", "  ")
+	if err != nil {
+		return fmt.Errorf("write state: %w", err)
+	}
+	return writeFile(filepath.Join(dir, stateFile), append(content, '\n'))
+}
+
+// alive returns how many of the recorded processes run.
+func (s *state) alive() int {
+	n := 0
+	for _, p := range s.Processes {
+		if p.alive() {
+			n++
+		}
+	}
+	return n
+}
+
+// lockDir keeps other processes from starting or stopping an instance in dir
+// until the returned function is called.
+func lockDir(dir string) (unlock func(), err error) {
+	lock, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("lock %s: %w", dir, err)
+	}
+	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
+		return nil, errors.Join(fmt.Errorf("lock %s: %w", dir, err), lock.Close())
+	}
+	return func() { _ = lock.Close() }, nil // closing gives the lock back
+}
