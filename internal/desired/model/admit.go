@@ -1,0 +1,46 @@
+// Copyright The maas-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package model
+
+import (
+	"slices"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
+	"github.com/opendatahub-io/maas-operator/internal/apperr"
+	"github.com/opendatahub-io/maas-operator/internal/entitlement"
+	"github.com/opendatahub-io/maas-operator/internal/tenancy"
+)
+
+// AdmitTenant refuses an object of another tenant, or of none: a model belongs
+// to exactly one. What is refused is left out of the generated policies, and
+// its callers are refused, never unlimited. The error is an
+// [apperr.UserError] that holds no other tenant's names.
+func AdmitTenant(model tenancy.Context, tenant string) error {
+	switch tenant {
+	case model.Name:
+		return nil
+	case "":
+		return apperr.User(v1alpha1.ReasonForeignTenant, "This namespace belongs to no tenant: label it for an AITenant, or move the object to a tenant namespace.")
+	default:
+		return apperr.User(v1alpha1.ReasonForeignTenant, "The model belongs to another tenant: refer to models of this namespace's tenant, or set spec.tenantRef on the model.")
+	}
+}
+
+// AdmitRates returns the rate set of the subscription's entry for the model,
+// or why the entry cannot be enforced. The first entry for a model counts.
+func AdmitRates(s *v1alpha1.MaaSSubscription, model types.NamespacedName) (entitlement.RateSet, error) {
+	i := slices.IndexFunc(s.Spec.ModelRefs, func(ref v1alpha1.ModelSubscription) bool {
+		return ref.Namespace == model.Namespace && ref.Name == model.Name
+	})
+	if i < 0 {
+		return entitlement.RateSet{}, apperr.User(v1alpha1.ReasonNotFound, "spec.modelRefs does not name the model.")
+	}
+	set, err := entitlement.RateSetOf(&s.Spec.ModelRefs[i])
+	if err != nil {
+		return entitlement.RateSet{}, apperr.Userf(v1alpha1.ReasonInvalidSpec, "spec.modelRefs[%d].%v.", i, err)
+	}
+	return set, nil
+}

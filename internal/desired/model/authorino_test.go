@@ -1,0 +1,171 @@
+// Copyright The maas-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package model_test
+
+import (
+	"encoding/json"
+	"reflect"
+	"sync"
+	"testing"
+
+	"github.com/google/cel-go/cel"
+	"github.com/google/cel-go/ext"
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/types/known/structpb"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// authorino evaluates a generated AuthPolicy the way Authorino v0.25 does: one
+// CEL environment of protobuf structs, evaluators whose condition fails or is
+// an error are skipped, a failing value denies.
+type authorino struct {
+	t        *testing.T
+	env      *cel.Env
+	policy   *unstructured.Unstructured
+	programs sync.Map
+}
+
+func newAuthorino(t *testing.T, policy *unstructured.Unstructured) *authorino {
+	t.Helper()
+	object := cel.ObjectType("google.protobuf.Struct")
+	env, err := cel.NewEnv(
+		cel.Variable("metadata", object), cel.Variable("request", object), cel.Variable("source", object),
+		cel.Variable("destination", object), cel.Variable("auth", object),
+		ext.Strings(), cel.OptionalTypes(),
+	)
+	if err != nil {
+		t.Fatalf("make environment: %v", err)
+	}
+	return &authorino{t: t, env: env, policy: policy}
+}
+
+// compile plans an expression and fails the test when it is no valid CEL.
+func (a *authorino) compile(expression string) cel.Program {
+	a.t.Helper()
+	if known, ok := a.programs.Load(expression); ok {
+		return known.(cel.Program)
+	}
+	ast, issues := a.env.Compile(expression)
+	if issues.Err() != nil {
+		a.t.Fatalf("compile %s: %v", expression, issues.Err())
+	}
+	program, err := a.env.Program(ast)
+	if err != nil {
+		a.t.Fatalf("plan %s: %v", expression, err)
+	}
+	a.programs.Store(expression, program)
+	return program
+}
+
+// call is one request with what the authenticators and callbacks answered.
+type call struct {
+	headers  map[string]any
+	identity any
+	metadata map[string]any
+}
+
+func (a *authorino) input(c call) map[string]any {
+	a.t.Helper()
+	auth := map[string]any{}
+	if c.identity != nil {
+		auth["identity"] = c.identity
+	}
+	if c.metadata != nil {
+		auth["metadata"] = c.metadata
+	}
+	request := map[string]any{"method": "POST", "path": "/llm/m/v1/chat/completions", "url_path": "/llm/m/v1/chat/completions"}
+	if c.headers != nil {
+		request["headers"] = c.headers
+	}
+	raw, err := json.Marshal(map[string]any{"request": request, "auth": auth, "source": map[string]any{}, "destination": map[string]any{}, "metadata": map[string]any{}})
+	if err != nil {
+		a.t.Fatalf("encode request: %v", err)
+	}
+	parsed := &structpb.Struct{}
+	if err := protojson.Unmarshal(raw, parsed); err != nil {
+		a.t.Fatalf("decode request: %v", err)
+	}
+	in := map[string]any{}
+	for _, name := range []string{"metadata", "request", "source", "destination", "auth"} {
+		in[name] = parsed.GetFields()[name]
+	}
+	return in
+}
+
+// eval returns the JSON value of an expression, or the evaluation's error.
+func (a *authorino) eval(expression string, c call) (any, error) {
+	a.t.Helper()
+	value, _, err := a.compile(expression).Eval(a.input(c))
+	if err != nil {
+		return nil, err
+	}
+	native, err := value.ConvertToNative(reflect.TypeFor[*structpb.Value]())
+	if err != nil {
+		return nil, err
+	}
+	return native.(*structpb.Value).AsInterface(), nil
+}
+
+// must evaluates an expression that must not fail.
+func (a *authorino) must(expression string, c call) any {
+	a.t.Helper()
+	value, err := a.eval(expression, c)
+	if err != nil {
+		a.t.Fatalf("evaluate %.200s: %v", expression, err)
+	}
+	return value
+}
+
+func (a *authorino) rules(section string) map[string]any {
+	a.t.Helper()
+	rules, _, err := unstructured.NestedMap(a.policy.Object, "spec", "rules", section)
+	if err != nil {
+		a.t.Fatalf("read rules: %v", err)
+	}
+	return rules
+}
+
+// denials are the names of the authorization rules that refuse a call.
+func (a *authorino) denials(c call) map[string]bool {
+	a.t.Helper()
+	out := map[string]bool{}
+	for name, rule := range a.rules("authorization") {
+		if _, conditional := rule.(map[string]any)["when"]; conditional {
+			a.t.Errorf("rule %s has a condition: Authorino skips a rule whose condition fails", name)
+		}
+		patterns, _, err := unstructured.NestedSlice(rule.(map[string]any), "patternMatching", "patterns")
+		if err != nil {
+			a.t.Fatalf("read rule %s: %v", name, err)
+		}
+		for _, pattern := range patterns {
+			if holds, err := a.eval(pattern.(map[string]any)["predicate"].(string), c); err != nil || holds != true {
+				out[name] = true
+			}
+		}
+	}
+	return out
+}
+
+func (a *authorino) text(c call, path ...string) any {
+	a.t.Helper()
+	expression, found, err := unstructured.NestedString(a.policy.Object, append([]string{"spec", "rules"}, path...)...)
+	if err != nil || !found {
+		a.t.Fatalf("no expression at %v: %v", path, err)
+	}
+	return a.must(expression, c)
+}
+
+// properties are the identity exposed to rate limits.
+func (a *authorino) properties(c call) map[string]any {
+	a.t.Helper()
+	properties, _, err := unstructured.NestedMap(a.policy.Object, "spec", "rules", "response", "success", "filters", "identity", "json", "properties")
+	if err != nil {
+		a.t.Fatalf("read identity properties: %v", err)
+	}
+	out := map[string]any{}
+	for name, property := range properties {
+		out[name] = a.must(property.(map[string]any)["expression"].(string), c)
+	}
+	return out
+}

@@ -1,0 +1,59 @@
+// Copyright The maas-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package model
+
+import (
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
+	"github.com/opendatahub-io/maas-operator/internal/celtext"
+	"github.com/opendatahub-io/maas-operator/internal/entitlement"
+	"github.com/opendatahub-io/maas-operator/internal/kuadrant"
+)
+
+// subjectRuleName is the authorization rule that names the subjects.
+const subjectRuleName = "subject-allowed"
+
+// Covered tells whether a limit among the given ones holds the subscription's
+// clause with its present rates.
+func Covered(limits []kuadrant.Limit, s *v1alpha1.MaaSSubscription, model types.NamespacedName, set entitlement.RateSet) bool {
+	clause, err := celtext.String(memberOf(s, model, set, s.Status.RateLimitIdentity).id)
+	if err != nil {
+		return false
+	}
+	return slices.ContainsFunc(limits, func(l kuadrant.Limit) bool {
+		return (l.Name == set.Name || l.Name == set.Name+shortSuffix) && strings.Contains(l.Predicate, clause)
+	})
+}
+
+// HoldsSubjects tells whether a generated AuthPolicy counts the MaaSAuthPolicy
+// among its contributors and lets all its present subjects pass. Without a
+// subjects rule maas-api alone decides, and there is nothing to hold.
+func HoldsSubjects(live *unstructured.Unstructured, policy *v1alpha1.MaaSAuthPolicy) bool {
+	key := types.NamespacedName{Namespace: policy.Namespace, Name: policy.Name}
+	if !entitlement.Listed(live.GetAnnotations()[v1alpha1.AnnotationAuthPolicies], key) {
+		return false
+	}
+	rule, found, err := unstructured.NestedSlice(live.Object, "spec", "rules", "authorization", subjectRuleName, "patternMatching", "patterns")
+	if err != nil || !found {
+		return err == nil
+	}
+	var predicates strings.Builder
+	for _, pattern := range rule {
+		if entry, ok := pattern.(map[string]any); ok {
+			if text, ok := entry["predicate"].(string); ok {
+				predicates.WriteString(text)
+			}
+		}
+	}
+	subjects, _ := unionSubjects([]*v1alpha1.MaaSAuthPolicy{policy})
+	return !slices.ContainsFunc(slices.Concat(subjects.Users, subjects.Groups), func(subject string) bool {
+		literal, err := celtext.String(subject)
+		return err != nil || !strings.Contains(predicates.String(), literal)
+	})
+}

@@ -1,0 +1,222 @@
+// Copyright The maas-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package model
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
+	"github.com/opendatahub-io/maas-operator/internal/celtext"
+	"github.com/opendatahub-io/maas-operator/internal/entitlement"
+	"github.com/opendatahub-io/maas-operator/templates/values"
+)
+
+const (
+	// idProperty and keyProperty are what the AuthPolicy exposes about the
+	// selected subscription.
+	idProperty  = "auth.identity.selected_subscription_id"
+	keyProperty = "auth.identity.selected_subscription_key"
+	// userProperty keeps the users of one subscription apart.
+	userProperty = "auth.identity.userid"
+
+	// notDiscovery exempts listing models. It tests the path without the
+	// query: a suffix test on the whole path would exempt every inference
+	// request that ends in ?x=/v1/models.
+	notDiscovery = "!request.url_path.endsWith(\"/v1/models\")"
+
+	// shortSuffix names the limit of the short members beside a legacy group
+	// of the same rates.
+	shortSuffix = "-id"
+
+	// maxAlternatives is the number of members up to which a predicate is
+	// written with ||; above it uses the in operator.
+	maxAlternatives = 64
+	// maxPredicate bounds a predicate, in code points. cel-go refuses
+	// expressions of 100000.
+	maxPredicate = 50_000
+)
+
+// member is one subscription's valid entry for the model.
+type member struct {
+	key     types.NamespacedName
+	created time.Time
+	set     entitlement.RateSet
+	legacy  bool
+	// id is what the member's clause compares with: the short id, or the
+	// model-scoped key of a legacy member.
+	id string
+}
+
+// order sorts members by age, then name: the newest are left out first.
+func (m member) order(other member) int {
+	return cmp.Or(m.created.Compare(other.created), cmp.Compare(m.key.String(), other.key.String()))
+}
+
+// plannedLimit is a limit before its predicate is written.
+type plannedLimit struct {
+	name     string
+	members  []member
+	counters []string
+}
+
+// limits groups the members by rate set. liveNames are the limit names of the
+// policy in the cluster; they keep a -id suffix once given. The second result
+// are members whose clause no longer fits into a predicate.
+func limits(members []member, liveNames []string) (written []values.TokenLimit, overflow []member, err error) {
+	for _, p := range plan(members, liveNames) {
+		kept, left, err := bound(p.members)
+		if err != nil {
+			return nil, nil, err
+		}
+		overflow = append(overflow, left...)
+		if len(kept) == 0 {
+			continue
+		}
+		clause, err := membership(kept)
+		if err != nil {
+			return nil, nil, err
+		}
+		limit := values.TokenLimit{Name: p.name, Predicate: clause + " && " + notDiscovery, Counters: p.counters}
+		for _, rate := range kept[0].set.Rates {
+			limit.Rates = append(limit.Rates, values.TokenRate{Limit: rate.Limit, Window: rate.Window})
+		}
+		written = append(written, limit)
+	}
+	slices.SortFunc(overflow, member.order)
+	return written, overflow, nil
+}
+
+// plan names the limits, sorted. Legacy and short members of one rate set have
+// different counters and so need a limit each.
+func plan(members []member, liveNames []string) []plannedLimit {
+	groups := map[string][]member{}
+	for _, m := range members {
+		groups[m.set.Name] = append(groups[m.set.Name], m)
+	}
+	var out []plannedLimit
+	for name, group := range groups {
+		if name == entitlement.UnlimitedName {
+			out = append(out, plannedLimit{name: name, members: group})
+			continue
+		}
+		legacy, short := split(group)
+		shortName := name
+		if len(legacy) > 0 {
+			out = append(out, plannedLimit{name: name, members: legacy, counters: []string{keyProperty, userProperty}})
+		}
+		if len(legacy) > 0 || slices.Contains(liveNames, name+shortSuffix) {
+			shortName += shortSuffix
+		}
+		if len(short) > 0 {
+			out = append(out, plannedLimit{name: shortName, members: short, counters: []string{idProperty, userProperty}})
+		}
+	}
+	slices.SortFunc(out, func(a, b plannedLimit) int { return cmp.Compare(a.name, b.name) })
+	return out
+}
+
+func split(group []member) (legacy, short []member) {
+	for _, m := range group {
+		if m.legacy {
+			legacy = append(legacy, m)
+		} else {
+			short = append(short, m)
+		}
+	}
+	return legacy, short
+}
+
+// bound keeps the oldest members whose clauses fit into one predicate.
+func bound(group []member) (kept, overflow []member, err error) {
+	group = slices.SortedFunc(slices.Values(group), member.order)
+	size := len(idProperty) + len(keyProperty) + len(notDiscovery) + len("( in [] ||  in []) && ")
+	for i, m := range group {
+		literal, err := celtext.String(m.id)
+		if err != nil {
+			return nil, nil, fmt.Errorf("quote the key of subscription %s: %w", m.key, err)
+		}
+		size += len(literal) + len(", ")
+		if len(group) <= maxAlternatives {
+			size += len(keyProperty) + len(" ==  || ")
+		}
+		if size > maxPredicate {
+			return group[:i], group[i:], nil
+		}
+	}
+	return group, nil, nil
+}
+
+// membership is the predicate that the selected subscription is one of the
+// members.
+func membership(group []member) (string, error) {
+	legacy, short := split(group)
+	if len(group) > maxAlternatives {
+		return oneOfLists(short, legacy)
+	}
+	clauses := make([]string, 0, len(group))
+	for _, side := range []struct {
+		property string
+		members  []member
+	}{{idProperty, short}, {keyProperty, legacy}} {
+		for _, id := range ids(side.members) {
+			literal, err := celtext.String(id)
+			if err != nil {
+				return "", fmt.Errorf("quote %q: %w", id, err)
+			}
+			clauses = append(clauses, side.property+" == "+literal)
+		}
+	}
+	if len(clauses) == 1 {
+		return clauses[0], nil
+	}
+	return "(" + strings.Join(clauses, " || ") + ")", nil
+}
+
+func oneOfLists(short, legacy []member) (string, error) {
+	clauses := make([]string, 0, 2)
+	for _, side := range []struct {
+		property string
+		members  []member
+	}{{idProperty, short}, {keyProperty, legacy}} {
+		if len(side.members) == 0 {
+			continue
+		}
+		list, err := celtext.List(ids(side.members))
+		if err != nil {
+			return "", fmt.Errorf("quote members: %w", err)
+		}
+		clauses = append(clauses, side.property+" in "+list)
+	}
+	if len(clauses) == 1 {
+		return clauses[0], nil
+	}
+	return "(" + strings.Join(clauses, " || ") + ")", nil
+}
+
+// ids are the members' identifiers, sorted and distinct.
+func ids(members []member) []string {
+	out := make([]string, 0, len(members))
+	for _, m := range members {
+		out = append(out, m.id)
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+func memberOf(s *v1alpha1.MaaSSubscription, model types.NamespacedName, set entitlement.RateSet, identity v1alpha1.RateLimitIdentity) member {
+	key := types.NamespacedName{Namespace: s.Namespace, Name: s.Name}
+	m := member{key: key, created: s.CreationTimestamp.Time, set: set, id: entitlement.ModelScopedKey(key, model)}
+	if identity == v1alpha1.RateLimitIdentityLegacy {
+		m.legacy = true
+		return m
+	}
+	m.id = entitlement.ShortID(m.id)
+	return m
+}

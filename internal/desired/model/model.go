@@ -1,0 +1,201 @@
+// Copyright The maas-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package model
+
+import (
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
+
+	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
+	"github.com/opendatahub-io/maas-operator/internal/celtext"
+	"github.com/opendatahub-io/maas-operator/internal/entitlement"
+	"github.com/opendatahub-io/maas-operator/internal/tenancy"
+	"github.com/opendatahub-io/maas-operator/templates/values"
+)
+
+// Settings are what the manager was started with.
+type Settings struct {
+	// InfraNamespace is where maas-api runs.
+	InfraNamespace string
+	// Audience is the token audience of the cluster.
+	Audience string
+	// MetadataCacheTTL and AuthorizationCacheTTL are in seconds. The selection
+	// is an authorization decision, so the smaller of both bounds it.
+	MetadataCacheTTL, AuthorizationCacheTTL int64
+}
+
+// Input is everything the policies of one model depend on.
+type Input struct {
+	// Model is the MaaSModelRef's key.
+	Model types.NamespacedName
+	// Route is the name of the model's HTTPRoute, in the model's namespace.
+	Route string
+	// Tenant is the one tenant the model belongs to.
+	Tenant tenancy.Context
+	// AcceptKeyHeader allows API keys in x-api-key, for models that speak the
+	// messages format.
+	AcceptKeyHeader bool
+	// AuthPolicies and Subscriptions are those that refer to the model.
+	AuthPolicies  []AuthPolicy
+	Subscriptions []Subscription
+	// Live is what the cluster holds now.
+	Live Live
+	// Settings are the manager's.
+	Settings Settings
+}
+
+// AuthPolicy is a MaaSAuthPolicy with the tenant of its namespace; an empty
+// tenant means that the namespace belongs to none.
+type AuthPolicy struct {
+	Object *v1alpha1.MaaSAuthPolicy
+	Tenant string
+}
+
+// Subscription is a MaaSSubscription with the tenant of its namespace.
+type Subscription struct {
+	Object *v1alpha1.MaaSSubscription
+	Tenant string
+}
+
+// Live is the part of the generated TokenRateLimitPolicy in the cluster that
+// decisions must respect.
+type Live struct {
+	// LimitNames are the names of its limits.
+	LimitNames []string
+	// Subscriptions is its list of contributors.
+	Subscriptions string
+}
+
+// Output is what should exist. A nil policy is not wanted.
+type Output struct {
+	AuthPolicy           *values.ModelAuthPolicy
+	TokenRateLimitPolicy *values.ModelTokenRateLimitPolicy
+	// SubjectsInlined is false when the subjects exceed the policy's bound and
+	// only the selection callback decides who may call.
+	SubjectsInlined bool
+	// Overflow are subscriptions that no longer fit into their limit.
+	Overflow []types.NamespacedName
+}
+
+// Build computes the policies of a model.
+func Build(in Input) (Output, error) {
+	out := Output{SubjectsInlined: true}
+	var err error
+	if out.AuthPolicy, out.SubjectsInlined, err = authPolicy(in); err != nil {
+		return Output{}, fmt.Errorf("compute AuthPolicy of model %s: %w", in.Model, err)
+	}
+	if out.TokenRateLimitPolicy, out.Overflow, err = tokenRateLimitPolicy(in); err != nil {
+		return Output{}, fmt.Errorf("compute TokenRateLimitPolicy of model %s: %w", in.Model, err)
+	}
+	return out, nil
+}
+
+func authPolicy(in Input) (*values.ModelAuthPolicy, bool, error) {
+	var accepted []*v1alpha1.MaaSAuthPolicy
+	for _, p := range in.AuthPolicies {
+		if p.Object.DeletionTimestamp == nil && AdmitTenant(in.Tenant, p.Tenant) == nil {
+			accepted = append(accepted, p.Object)
+		}
+	}
+	if len(accepted) == 0 {
+		return nil, true, nil
+	}
+	model, err := celtext.String(in.Model.String())
+	if err != nil {
+		return nil, true, fmt.Errorf("quote model: %w", err)
+	}
+	r := request{acceptKeyHeader: in.AcceptKeyHeader, model: model}
+	subjects, inlined := unionSubjects(accepted)
+	subjectRule := ""
+	if inlined {
+		if subjectRule, err = r.subjectRule(subjects); err != nil {
+			return nil, true, err
+		}
+	}
+	oidcClient := ""
+	if in.Tenant.OIDC != nil {
+		if oidcClient, err = celtext.String(in.Tenant.OIDC.ClientID); err != nil {
+			return nil, true, fmt.Errorf("quote OIDC client id: %w", err)
+		}
+	}
+	policy := r.policy(in)
+	policy.Meta.Annotations = map[string]string{v1alpha1.AnnotationAuthPolicies: contributors(keysOf(accepted))}
+	policy.Rules = r.authorizationRules(subjectRule, oidcClient)
+	return &policy, inlined, nil
+}
+
+// policy writes what does not depend on the contributors.
+func (r request) policy(in Input) values.ModelAuthPolicy {
+	api := in.Tenant.MaaSAPIURL(in.Settings.InfraNamespace)
+	policy := values.ModelAuthPolicy{
+		Meta: values.Meta{
+			Name:      AuthPolicyName(in.Model.Name),
+			Namespace: in.Model.Namespace,
+			Labels:    labels(in.Model, v1alpha1.PartOfAuthPolicy, v1alpha1.ComponentAuthPolicy),
+		},
+		Target:    values.RouteTarget{Name: in.Route},
+		Audiences: []string{in.Settings.Audience},
+		Validate: values.Callback{
+			URL: api + "/internal/v1/api-keys/validate", When: r.isKey(), Body: r.validateBody(),
+			CacheKey: r.rawKey(), CacheTTLSeconds: in.Settings.MetadataCacheTTL,
+		},
+		Select: values.Callback{
+			URL: api + "/internal/v1/subscriptions/select", When: r.mayCall(), Body: r.selectBody(),
+			CacheKey:        r.selectCacheKey(),
+			CacheTTLSeconds: min(in.Settings.MetadataCacheTTL, in.Settings.AuthorizationCacheTTL),
+		},
+		Credentials: values.CredentialExpressions{Token: r.isToken()},
+		Identity:    r.identityProperties(),
+		Headers:     r.identityHeaders(),
+		Denied:      r.denied(),
+	}
+	if in.AcceptKeyHeader {
+		policy.KeyHeader = []values.KeyHeader{{When: r.headerKey()}}
+	}
+	if oidc := in.Tenant.OIDC; oidc != nil {
+		policy.OIDC = []values.OIDCProvider{{IssuerURL: oidc.IssuerURL, TTLSeconds: oidc.TTLSeconds, When: r.looksLikeJWT()}}
+	}
+	return policy
+}
+
+func tokenRateLimitPolicy(in Input) (*values.ModelTokenRateLimitPolicy, []types.NamespacedName, error) {
+	members := make([]member, 0, len(in.Subscriptions))
+	for _, s := range in.Subscriptions {
+		if s.Object.DeletionTimestamp != nil || AdmitTenant(in.Tenant, s.Tenant) != nil {
+			continue
+		}
+		set, err := AdmitRates(s.Object, in.Model)
+		if err != nil {
+			continue // The subscription's own status says so; select refuses its callers.
+		}
+		key := types.NamespacedName{Namespace: s.Object.Namespace, Name: s.Object.Name}
+		identity := entitlement.DecideIdentity(s.Object, entitlement.Listed(in.Live.Subscriptions, key))
+		if identity == v1alpha1.RateLimitIdentityShort && s.Object.Status.RateLimitIdentity == "" {
+			continue // Decided in its first status write, which comes before its first limit.
+		}
+		members = append(members, memberOf(s.Object, in.Model, set, identity))
+	}
+	written, overflow, err := limits(members, in.Live.LimitNames)
+	if err != nil || len(written) == 0 {
+		return nil, memberKeys(overflow), err
+	}
+	left := memberKeys(overflow)
+	annotations := map[string]string{}
+	if len(left) > 0 {
+		annotations[v1alpha1.AnnotationExcludedSubscriptions] = contributors(left)
+	}
+	annotations[v1alpha1.AnnotationSubscriptions] = contributors(sets.New(memberKeys(members)...).Delete(left...).UnsortedList())
+	return &values.ModelTokenRateLimitPolicy{
+		Meta: values.Meta{
+			Name:        TokenRateLimitPolicyName(in.Model.Name),
+			Namespace:   in.Model.Namespace,
+			Labels:      labels(in.Model, v1alpha1.PartOfSubscription, v1alpha1.ComponentTokenRateLimitPolicy),
+			Annotations: annotations,
+		},
+		Target: values.RouteTarget{Name: in.Route},
+		Limits: written,
+	}, left, nil
+}

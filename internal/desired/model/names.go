@@ -1,0 +1,58 @@
+// Copyright The maas-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package model
+
+import (
+	"strings"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
+	"github.com/opendatahub-io/maas-operator/internal/render"
+)
+
+// Ids of the templates of a model's policies.
+const (
+	AuthPolicyTemplate           render.ID = "model/authpolicy-maas-auth"
+	TokenRateLimitPolicyTemplate render.ID = "model/tokenratelimitpolicy-maas-trlp"
+)
+
+// maxContributors bounds the list of contributors in an annotation, in bytes:
+// all annotations of an object together may have 256 KiB.
+const maxContributors = 96 << 10
+
+// AuthPolicyName is the name of the AuthPolicy of a model.
+func AuthPolicyName(model string) string { return "maas-auth-" + model }
+
+// TokenRateLimitPolicyName is the name of the TokenRateLimitPolicy of a model.
+func TokenRateLimitPolicyName(model string) string { return "maas-trlp-" + model }
+
+// Labels find the generated policies of a model.
+func Labels(model types.NamespacedName) map[string]string {
+	return map[string]string{
+		v1alpha1.LabelModel:          model.Name,
+		v1alpha1.LabelModelNamespace: model.Namespace,
+		v1alpha1.LabelManagedBy:      v1alpha1.ManagedByValue,
+	}
+}
+
+func labels(model types.NamespacedName, partOf, component string) map[string]string {
+	out := Labels(model)
+	out[v1alpha1.LabelPartOf] = partOf
+	out[v1alpha1.LabelComponent] = component
+	return out
+}
+
+// contributors joins sorted names; a list that is too long ends early.
+func contributors(keys []types.NamespacedName) string {
+	names := sortedKeys(keys)
+	size := 0
+	for i, name := range names {
+		if size += len(name) + 1; size > maxContributors {
+			names = names[:i]
+			break
+		}
+	}
+	return strings.Join(names, ",")
+}
