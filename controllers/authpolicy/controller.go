@@ -1,0 +1,62 @@
+// Copyright The maas-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package authpolicy tells on each MaaSAuthPolicy whether the gateway enforces
+// it. It writes only that status: the policies themselves are generated per
+// model by package modelpolicy.
+package authpolicy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
+	"github.com/opendatahub-io/maas-operator/internal/conditions"
+	"github.com/opendatahub-io/maas-operator/internal/finalizer"
+	"github.com/opendatahub-io/maas-operator/internal/tenancy/lookup"
+)
+
+// Reconciler keeps the status of MaaSAuthPolicies.
+type Reconciler struct {
+	// Client reads from the cache and writes statuses.
+	Client client.Client
+	// Tenants finds the tenants of namespaces and models.
+	Tenants lookup.Tenants
+	// MaxConcurrentReconciles is the number of objects worked on at once.
+	MaxConcurrentReconciles int
+}
+
+// Reconcile brings the status of one MaaSAuthPolicy up to date.
+func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (_ ctrl.Result, err error) {
+	policy := &v1alpha1.MaaSAuthPolicy{}
+	if err := r.Client.Get(ctx, req.NamespacedName, policy); err != nil {
+		if apierrors.IsNotFound(err) {
+			return ctrl.Result{}, nil
+		}
+		return ctrl.Result{}, fmt.Errorf("read MaaSAuthPolicy %s: %w", req, err)
+	}
+	if err := finalizer.Drop(ctx, r.Client, policy, v1alpha1.FinalizerAuthPolicyCleanup); err != nil {
+		return ctrl.Result{}, client.IgnoreNotFound(err)
+	}
+	if policy.DeletionTimestamp != nil {
+		return ctrl.Result{}, nil // The models concerned are rebuilt without it by modelpolicy.
+	}
+	s := &scope{policy: policy, before: policy.DeepCopy()}
+	defer func() { err = errors.Join(err, r.finish(ctx, s)) }()
+	return ctrl.Result{}, r.observe(ctx, s)
+}
+
+// finish writes the status, in one patch, and only when it changed.
+func (r *Reconciler) finish(ctx context.Context, s *scope) error {
+	if s.unread {
+		return nil // What could not be read says nothing about the object.
+	}
+	s.summarise()
+	_, err := conditions.PatchStatus(ctx, r.Client, s.before, s.policy)
+	return client.IgnoreNotFound(err)
+}

@@ -1,0 +1,76 @@
+// Copyright The maas-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package modelpolicy keeps the policies that guard a model: one AuthPolicy
+// and one TokenRateLimitPolicy on the model's HTTPRoute. Its unit of work is
+// the MaaSModelRef, so that a burst of changes to the auth policies and
+// subscriptions of a model ends in one write of each. What the policies say is
+// decided in internal/desired/model; the statuses of the user-facing objects
+// belong to other controllers.
+package modelpolicy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/client-go/tools/events"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
+	"github.com/opendatahub-io/maas-operator/internal/apply"
+	"github.com/opendatahub-io/maas-operator/internal/conditions"
+	"github.com/opendatahub-io/maas-operator/internal/desired/model"
+	"github.com/opendatahub-io/maas-operator/internal/render"
+	"github.com/opendatahub-io/maas-operator/internal/tenancy/lookup"
+)
+
+// Reconciler keeps the generated policies of models.
+type Reconciler struct {
+	// Client reads from the cache and writes statuses.
+	Client client.Client
+	// Applier writes and deletes the generated policies.
+	Applier *apply.Applier
+	// Engine renders the templates.
+	Engine *render.Engine
+	// Tenants finds the tenant of a model and of its contributors.
+	Tenants lookup.Tenants
+	// Settings are the manager's.
+	Settings model.Settings
+	// Events records transitions.
+	Events events.EventRecorder
+	// MaxConcurrentReconciles is the number of models worked on at once.
+	MaxConcurrentReconciles int
+}
+
+// Reconcile brings the policies of one model to their desired state.
+func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (_ ctrl.Result, err error) {
+	ref := &v1alpha1.MaaSModelRef{}
+	if err := r.Client.Get(ctx, req.NamespacedName, ref); err != nil {
+		if apierrors.IsNotFound(err) {
+			return ctrl.Result{}, r.removeOrphans(ctx, req.NamespacedName)
+		}
+		return ctrl.Result{}, fmt.Errorf("read MaaSModelRef %s: %w", req, err)
+	}
+	if ref.DeletionTimestamp != nil {
+		return ctrl.Result{}, nil // The finalizer of the modelref controller removes the policies.
+	}
+	s := &scope{ref: ref, before: ref.DeepCopy()}
+	defer func() { err = errors.Join(err, r.finish(ctx, s)) }()
+	for _, phase := range []func(context.Context, *scope) error{r.gather, r.compute, r.render, r.apply} {
+		if err := phase(ctx, s); err != nil || s.stopped {
+			return ctrl.Result{}, s.report(err)
+		}
+	}
+	return ctrl.Result{}, nil
+}
+
+// finish writes the conditions this controller owns, in one patch, and only
+// when they changed.
+func (r *Reconciler) finish(ctx context.Context, s *scope) error {
+	r.setConditions(s)
+	_, err := conditions.PatchStatus(ctx, r.Client, s.before, s.ref)
+	return client.IgnoreNotFound(err)
+}

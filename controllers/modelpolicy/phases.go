@@ -1,0 +1,216 @@
+// Copyright The maas-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package modelpolicy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
+	"github.com/opendatahub-io/maas-operator/internal/apperr"
+	"github.com/opendatahub-io/maas-operator/internal/apply"
+	"github.com/opendatahub-io/maas-operator/internal/conditions"
+	"github.com/opendatahub-io/maas-operator/internal/desired/model"
+	"github.com/opendatahub-io/maas-operator/internal/fetch"
+	"github.com/opendatahub-io/maas-operator/internal/index"
+	"github.com/opendatahub-io/maas-operator/internal/kuadrant"
+	"github.com/opendatahub-io/maas-operator/internal/render"
+)
+
+const routeConflict = "Another MaaSModelRef that comes first by name uses the same HTTPRoute, and a route can have only one policy of each kind. Give each model a route of its own."
+
+// gather reads the facts: the tenant, the route, the contributors and the
+// policy that exists.
+func (r *Reconciler) gather(ctx context.Context, s *scope) error {
+	tenant, err := r.Tenants.ForModel(ctx, s.ref)
+	if err != nil {
+		return err
+	}
+	s.input = model.Input{Model: s.key(), Tenant: tenant, Settings: r.Settings, Route: s.ref.Status.HTTPRouteName}
+	if s.input.AuthPolicies, err = r.authPolicies(ctx, s.key()); err != nil {
+		return err
+	}
+	if s.input.Subscriptions, err = r.subscriptions(ctx, s.key()); err != nil {
+		return err
+	}
+	if s.input.Route == "" {
+		s.stop(v1alpha1.ReasonRouteNotFound, "The model has no HTTPRoute yet. Policies are written once it has one; existing ones stay.")
+		return nil
+	}
+	owner, err := r.routeOwner(ctx, s.ref)
+	if err != nil {
+		return err
+	}
+	if owner != s.ref.Name {
+		s.route = conditions.False(v1alpha1.ReasonRouteConflict, routeConflict)
+		s.stop(v1alpha1.ReasonRouteConflict, routeConflict)
+		return r.removeAll(ctx, s)
+	}
+	s.route = conditions.True(v1alpha1.ReasonRouteUnique, "")
+	key := types.NamespacedName{Namespace: s.ref.Namespace, Name: model.TokenRateLimitPolicyName(s.ref.Name)}
+	live, err := fetch.Optional(ctx, r.Client, key, kuadrant.New(kuadrant.TokenRateLimitPolicy))
+	if err != nil || live == nil {
+		return err
+	}
+	s.input.Live.Subscriptions = live.GetAnnotations()[v1alpha1.AnnotationSubscriptions]
+	for _, limit := range kuadrant.Limits(live) {
+		s.input.Live.LimitNames = append(s.input.Live.LimitNames, limit.Name)
+	}
+	return nil
+}
+
+// compute decides what the policies say.
+func (r *Reconciler) compute(_ context.Context, s *scope) (err error) {
+	s.output, err = model.Build(s.input)
+	return err
+}
+
+// render makes objects of the values; nothing is applied unless all render.
+func (r *Reconciler) render(_ context.Context, s *scope) error {
+	var requests []render.Request
+	if p := s.output.AuthPolicy; p != nil {
+		requests = append(requests, render.Request{ID: model.AuthPolicyTemplate, Namespace: p.Meta.Namespace, Name: p.Meta.Name, Values: *p})
+	}
+	if p := s.output.TokenRateLimitPolicy; p != nil {
+		requests = append(requests, render.Request{ID: model.TokenRateLimitPolicyTemplate, Namespace: p.Meta.Namespace, Name: p.Meta.Name, Values: *p})
+	}
+	objects, err := r.Engine.RenderAll(requests)
+	if err != nil {
+		return apperr.Userf(v1alpha1.ReasonRenderFailed, "The policies could not be rendered: %v. The last good ones stay in place.", err)
+	}
+	s.rendered = objects
+	return nil
+}
+
+// apply writes what is wanted in place, then deletes what is not: the last
+// contributor of its kind has left.
+func (r *Reconciler) apply(ctx context.Context, s *scope) error {
+	var errs []error
+	for _, object := range s.rendered {
+		result, err := r.Applier.Apply(ctx, object)
+		errs = append(errs, err)
+		s.note(result, object.GroupVersionKind(), object.GetName())
+	}
+	if s.output.AuthPolicy == nil {
+		errs = append(errs, r.remove(ctx, s, kuadrant.AuthPolicy, model.AuthPolicyName(s.ref.Name)))
+	}
+	if s.output.TokenRateLimitPolicy == nil {
+		errs = append(errs, r.remove(ctx, s, kuadrant.TokenRateLimitPolicy, model.TokenRateLimitPolicyName(s.ref.Name)))
+	}
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	switch {
+	case len(s.optedOut) > 0:
+		slices.Sort(s.optedOut)
+		s.applied = conditions.False(v1alpha1.ReasonOptedOut, fmt.Sprintf("Not managed because of the annotation %s=false: %s. Remove the annotation to hand it back, or delete it when it is no longer needed.", v1alpha1.AnnotationManaged, strings.Join(s.optedOut, ", ")))
+	case len(s.rendered) == 0:
+		s.applied = conditions.False(v1alpha1.ReasonNoPolicies, "No MaaSAuthPolicy and no MaaSSubscription of the model's tenant refers to the model, so it has no policies of its own and the gateway's defaults refuse every call.")
+	default:
+		s.applied = conditions.True(v1alpha1.ReasonPoliciesApplied, "")
+	}
+	return nil
+}
+
+func (s *scope) note(result apply.Result, kind schema.GroupVersionKind, name string) {
+	if result.Outcome == apply.OptedOut {
+		s.optedOut = append(s.optedOut, kind.Kind+" "+name)
+	}
+}
+
+func (r *Reconciler) remove(ctx context.Context, s *scope, kind schema.GroupVersionKind, name string) error {
+	result, err := r.Applier.Delete(ctx, kind, types.NamespacedName{Namespace: s.ref.Namespace, Name: name})
+	s.note(result, kind, name)
+	return err
+}
+
+func (r *Reconciler) removeAll(ctx context.Context, s *scope) error {
+	return errors.Join(
+		r.remove(ctx, s, kuadrant.AuthPolicy, model.AuthPolicyName(s.ref.Name)),
+		r.remove(ctx, s, kuadrant.TokenRateLimitPolicy, model.TokenRateLimitPolicyName(s.ref.Name)),
+	)
+}
+
+// removeOrphans deletes policies of a model that no longer exists: a reconcile
+// that was under way while the model went may have written them again.
+func (r *Reconciler) removeOrphans(ctx context.Context, key types.NamespacedName) error {
+	var errs []error
+	for _, kind := range []schema.GroupVersionKind{kuadrant.AuthPolicy, kuadrant.TokenRateLimitPolicy} {
+		_, err := r.Applier.DeleteAllByLabels(ctx, kind, model.Labels(key), key.Namespace)
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
+}
+
+// routeOwner is the model that may have policies on the route: the first by
+// name of those that use it.
+func (r *Reconciler) routeOwner(ctx context.Context, ref *v1alpha1.MaaSModelRef) (string, error) {
+	var list v1alpha1.MaaSModelRefList
+	if err := r.Client.List(ctx, &list, client.MatchingFields{index.ModelByRoute: index.Key(ref.Status.HTTPRouteNamespace, ref.Status.HTTPRouteName)}); err != nil {
+		return "", fmt.Errorf("list models of route %s: %w", ref.Status.HTTPRouteName, err)
+	}
+	owner := ref.Name
+	for i := range list.Items {
+		if other := &list.Items[i]; other.Namespace == ref.Namespace && other.DeletionTimestamp == nil && other.Name < owner {
+			owner = other.Name
+		}
+	}
+	return owner, nil
+}
+
+func (r *Reconciler) authPolicies(ctx context.Context, key types.NamespacedName) ([]model.AuthPolicy, error) {
+	var list v1alpha1.MaaSAuthPolicyList
+	if err := r.Client.List(ctx, &list, client.MatchingFields{index.AuthPolicyByModel: key.String()}); err != nil {
+		return nil, fmt.Errorf("list MaaSAuthPolicies of model %s: %w", key, err)
+	}
+	tenants := r.tenantsOf()
+	out := make([]model.AuthPolicy, 0, len(list.Items))
+	for i := range list.Items {
+		tenant, err := tenants(ctx, list.Items[i].Namespace)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, model.AuthPolicy{Object: &list.Items[i], Tenant: tenant})
+	}
+	return out, nil
+}
+
+func (r *Reconciler) subscriptions(ctx context.Context, key types.NamespacedName) ([]model.Subscription, error) {
+	var list v1alpha1.MaaSSubscriptionList
+	if err := r.Client.List(ctx, &list, client.MatchingFields{index.SubscriptionByModel: key.String()}); err != nil {
+		return nil, fmt.Errorf("list MaaSSubscriptions of model %s: %w", key, err)
+	}
+	tenants := r.tenantsOf()
+	out := make([]model.Subscription, 0, len(list.Items))
+	for i := range list.Items {
+		tenant, err := tenants(ctx, list.Items[i].Namespace)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, model.Subscription{Object: &list.Items[i], Tenant: tenant})
+	}
+	return out, nil
+}
+
+// tenantsOf returns a lookup that asks once per namespace.
+func (r *Reconciler) tenantsOf() func(context.Context, string) (string, error) {
+	known := map[string]string{}
+	return func(ctx context.Context, namespace string) (string, error) {
+		if tenant, ok := known[namespace]; ok {
+			return tenant, nil
+		}
+		tenant, err := r.Tenants.Member(ctx, namespace)
+		if err == nil {
+			known[namespace] = tenant
+		}
+		return tenant, err
+	}
+}

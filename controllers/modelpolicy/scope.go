@@ -1,0 +1,59 @@
+// Copyright The maas-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package modelpolicy
+
+import (
+	"errors"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
+	"github.com/opendatahub-io/maas-operator/internal/apperr"
+	"github.com/opendatahub-io/maas-operator/internal/apply"
+	"github.com/opendatahub-io/maas-operator/internal/conditions"
+	"github.com/opendatahub-io/maas-operator/internal/desired/model"
+)
+
+// scope holds what one reconcile knows; every fact is read once.
+type scope struct {
+	ref, before *v1alpha1.MaaSModelRef
+	input       model.Input
+	output      model.Output
+	rendered    []*unstructured.Unstructured
+	// optedOut are generated policies that an annotation keeps from us.
+	optedOut []string
+	// applied and route are what PoliciesApplied and RouteUnique will say.
+	applied, route conditions.Value
+	// stopped ends the phases early, without an error.
+	stopped bool
+}
+
+func (s *scope) key() types.NamespacedName {
+	return types.NamespacedName{Namespace: s.ref.Namespace, Name: s.ref.Name}
+}
+
+// stop ends the reconcile with a condition: the user, or another controller,
+// has to act, and a watch will wake us.
+func (s *scope) stop(reason v1alpha1.ConditionReason, message string) {
+	s.stopped = true
+	s.applied = conditions.False(reason, message)
+}
+
+// report turns an error into the condition and decides whether to try again.
+func (s *scope) report(err error) error {
+	if err == nil {
+		return nil
+	}
+	if user, ok := apperr.AsUser(err); ok {
+		s.applied = conditions.False(user.Reason, user.Message)
+		return nil
+	}
+	if conflict, ok := errors.AsType[*apply.ConflictError](err); ok {
+		s.applied = conditions.False(v1alpha1.ReasonForeignObject, conflict.Error())
+		return nil
+	}
+	s.applied = conditions.False(v1alpha1.ReasonApplyFailed, "The policies could not be written; see the controller's log. The last good ones stay in place.")
+	return err
+}

@@ -1,0 +1,143 @@
+// Copyright The maas-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package modelpolicy
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+
+	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
+	"github.com/opendatahub-io/maas-operator/controllers/trigger"
+	"github.com/opendatahub-io/maas-operator/internal/index"
+)
+
+// batchDelay is how long changes to one model are collected before its
+// policies are computed: a burst ends in one write.
+const batchDelay = 200 * time.Millisecond
+
+// SetupWithManager registers the controller and its watches. The watches of
+// the generated policies, with [Reconciler.PolicyHandler], are added by the
+// caller once their kinds exist.
+func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) (controller.Controller, error) {
+	c, err := ctrl.NewControllerManagedBy(mgr).
+		Named("modelpolicy").
+		WithOptions(controller.Options{MaxConcurrentReconciles: r.MaxConcurrentReconciles}).
+		Watches(&v1alpha1.MaaSModelRef{}, batched(itself, trigger.ModelMoved)).
+		Watches(&v1alpha1.MaaSAuthPolicy{}, batched(modelsOfAuthPolicy, trigger.NewGeneration)).
+		Watches(&v1alpha1.MaaSSubscription{}, batched(modelsOfSubscription, subscriptionChanged)).
+		Watches(&v1alpha1.AITenant{}, batched(r.allModels, tenantChanged)).
+		Watches(&v1alpha1.MaasTenantConfig{}, batched(r.allModels, trigger.Drifted)).
+		Watches(&corev1.Namespace{}, batched(r.allModels, always), builder.WithPredicates(labelledForTenant)).
+		Build(r)
+	if err != nil {
+		return nil, fmt.Errorf("set up controller modelpolicy: %w", err)
+	}
+	return c, nil
+}
+
+// PolicyHandler enqueues the model of a generated policy that drifted.
+func (r *Reconciler) PolicyHandler() handler.EventHandler {
+	return batched(trigger.ModelOfPolicy, trigger.Drifted)
+}
+
+type queue = workqueue.TypedRateLimitingInterface[ctrl.Request]
+
+// batched enqueues the models that a change concerns, after the batching
+// delay. Both the old and the new object count, so that a model that was taken
+// off a list is looked at too.
+func batched(of func(client.Object) []types.NamespacedName, relevant func(before, after client.Object) bool) handler.EventHandler {
+	add := func(q queue, objects ...client.Object) {
+		for _, object := range objects {
+			for _, key := range of(object) {
+				q.AddAfter(ctrl.Request{NamespacedName: key}, batchDelay)
+			}
+		}
+	}
+	return handler.Funcs{
+		CreateFunc: func(_ context.Context, e event.CreateEvent, q queue) { add(q, e.Object) },
+		DeleteFunc: func(_ context.Context, e event.DeleteEvent, q queue) { add(q, e.Object) },
+		UpdateFunc: func(_ context.Context, e event.UpdateEvent, q queue) {
+			if relevant(e.ObjectOld, e.ObjectNew) {
+				add(q, e.ObjectOld, e.ObjectNew)
+			}
+		},
+	}
+}
+
+func itself(object client.Object) []types.NamespacedName {
+	return []types.NamespacedName{client.ObjectKeyFromObject(object)}
+}
+
+func modelsOfAuthPolicy(object client.Object) []types.NamespacedName {
+	policy, ok := object.(*v1alpha1.MaaSAuthPolicy)
+	if !ok {
+		return nil
+	}
+	return index.GrantedModels(policy)
+}
+
+func modelsOfSubscription(object client.Object) []types.NamespacedName {
+	subscription, ok := object.(*v1alpha1.MaaSSubscription)
+	if !ok {
+		return nil
+	}
+	return index.SubscribedModels(subscription)
+}
+
+// subscriptionChanged adds the moment in which the identity is decided.
+func subscriptionChanged(before, after client.Object) bool {
+	a, ok := before.(*v1alpha1.MaaSSubscription)
+	b, alsoOK := after.(*v1alpha1.MaaSSubscription)
+	return !ok || !alsoOK || trigger.NewGeneration(a, b) || a.Status.RateLimitIdentity != b.Status.RateLimitIdentity
+}
+
+// tenantChanged holds when an AITenant could give its models another gateway
+// or provider.
+func tenantChanged(before, after client.Object) bool {
+	a, ok := before.(*v1alpha1.AITenant)
+	b, alsoOK := after.(*v1alpha1.AITenant)
+	return !ok || !alsoOK || trigger.NewGeneration(a, b) || !equality.Semantic.DeepEqual(a.Status.GatewayRef, b.Status.GatewayRef)
+}
+
+func always(_, _ client.Object) bool { return true }
+
+// labelledForTenant leaves out namespaces that have no say in tenancy.
+var labelledForTenant = predicate.Funcs{
+	CreateFunc: func(e event.CreateEvent) bool { return hasTenantLabel(e.Object) },
+	DeleteFunc: func(e event.DeleteEvent) bool { return hasTenantLabel(e.Object) },
+	UpdateFunc: func(e event.UpdateEvent) bool { return hasTenantLabel(e.ObjectOld) != hasTenantLabel(e.ObjectNew) },
+}
+
+func hasTenantLabel(object client.Object) bool {
+	labels := object.GetLabels()
+	return labels[v1alpha1.LabelTenant] != "" || labels[v1alpha1.LabelManagedByAITenant] == "true"
+}
+
+// allModels lists every model: a tenant's change is rare and may concern any
+// of them. The list comes from the cache, so it does not wait for a server.
+func (r *Reconciler) allModels(client.Object) []types.NamespacedName {
+	var list v1alpha1.MaaSModelRefList
+	if err := r.Client.List(context.Background(), &list); err != nil {
+		ctrl.Log.WithName("modelpolicy").Error(err, "Listing models for a changed tenant")
+		return nil
+	}
+	keys := make([]types.NamespacedName, 0, len(list.Items))
+	for i := range list.Items {
+		keys = append(keys, client.ObjectKeyFromObject(&list.Items[i]))
+	}
+	return keys
+}

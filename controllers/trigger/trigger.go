@@ -1,0 +1,67 @@
+// Copyright The maas-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package trigger holds the predicates and mappings that several controllers
+// watch with: which changes matter, and which model an object speaks of. It
+// reads nothing from the cluster.
+package trigger
+
+import (
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+
+	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
+)
+
+// SpecChanged lets pass a new generation and the start of a deletion.
+var SpecChanged = OnUpdate(NewGeneration)
+
+// ModelPresence lets pass what the referring objects depend on in a model:
+// that it exists, its tenant and its route.
+var ModelPresence = OnUpdate(ModelMoved)
+
+// OnUpdate makes a predicate of a comparison; creations and deletions pass.
+func OnUpdate(changed func(before, after client.Object) bool) predicate.Predicate {
+	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool { return changed(e.ObjectOld, e.ObjectNew) }}
+}
+
+// NewGeneration holds for a changed spec and for the start of a deletion.
+func NewGeneration(before, after client.Object) bool {
+	return before.GetGeneration() != after.GetGeneration() ||
+		(before.GetDeletionTimestamp() == nil) != (after.GetDeletionTimestamp() == nil)
+}
+
+// Drifted holds for every change but one of the status alone.
+func Drifted(before, after client.Object) bool {
+	return NewGeneration(before, after) ||
+		!equality.Semantic.DeepEqual(before.GetLabels(), after.GetLabels()) ||
+		!equality.Semantic.DeepEqual(before.GetAnnotations(), after.GetAnnotations())
+}
+
+// ModelMoved holds when a model's spec, route or tenant changed.
+func ModelMoved(before, after client.Object) bool {
+	a, ok := before.(*v1alpha1.MaaSModelRef)
+	b, alsoOK := after.(*v1alpha1.MaaSModelRef)
+	if !ok || !alsoOK {
+		return true
+	}
+	return NewGeneration(a, b) ||
+		a.Status.HTTPRouteName != b.Status.HTTPRouteName || a.Status.ResolvedTenantRef != b.Status.ResolvedTenantRef
+}
+
+// ModelOfPolicy reads the model off a generated policy: one key, or none when
+// the policy is nobody's.
+func ModelOfPolicy(object client.Object) []types.NamespacedName {
+	labels := object.GetLabels()
+	if labels[v1alpha1.LabelModel] == "" || labels[v1alpha1.LabelManagedBy] != v1alpha1.ManagedByValue {
+		return nil
+	}
+	namespace := labels[v1alpha1.LabelModelNamespace]
+	if namespace == "" {
+		namespace = object.GetNamespace() // Policies of earlier releases lack the label.
+	}
+	return []types.NamespacedName{{Namespace: namespace, Name: labels[v1alpha1.LabelModel]}}
+}
