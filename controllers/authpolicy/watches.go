@@ -4,16 +4,13 @@
 package authpolicy
 
 import (
-	"context"
 	"fmt"
 
-	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
-	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
 	"github.com/opendatahub-io/maas-operator/controllers/trigger"
@@ -28,9 +25,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) (controller.Controller, 
 		Named("authpolicy").
 		For(&v1alpha1.MaaSAuthPolicy{}, builder.WithPredicates(trigger.SpecChanged)).
 		WithOptions(controller.Options{MaxConcurrentReconciles: r.MaxConcurrentReconciles}).
-		Watches(&v1alpha1.MaaSModelRef{}, handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, object client.Object) []reconcile.Request {
-			return r.referring(ctx, client.ObjectKeyFromObject(object))
-		}), builder.WithPredicates(trigger.ModelPresence)).
+		Watches(&v1alpha1.MaaSModelRef{}, r.referrers().OfModel(), builder.WithPredicates(trigger.ModelPresence)).
 		Build(r)
 	if err != nil {
 		return nil, fmt.Errorf("set up controller authpolicy: %w", err)
@@ -38,27 +33,13 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) (controller.Controller, 
 	return c, nil
 }
 
-// PolicyHandler enqueues the objects that a generated policy holds.
-func (r *Reconciler) PolicyHandler() handler.EventHandler {
-	return handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, object client.Object) []reconcile.Request {
-		var out []reconcile.Request
-		for _, key := range trigger.ModelOfPolicy(object) {
-			out = append(out, r.referring(ctx, key)...)
-		}
-		return out
-	})
-}
+// PolicyHandler enqueues the objects that contribute to a generated policy.
+func (r *Reconciler) PolicyHandler() handler.EventHandler { return r.referrers().OfPolicy() }
 
-// referring lists the objects that refer to a model.
-func (r *Reconciler) referring(ctx context.Context, model types.NamespacedName) []reconcile.Request {
-	var list v1alpha1.MaaSAuthPolicyList
-	if err := r.Client.List(ctx, &list, client.MatchingFields{index.AuthPolicyByModel: model.String()}); err != nil {
-		ctrl.LoggerFrom(ctx).Error(err, "Listing MaaSAuthPolicies of a model", "MaaSModelRef", model)
-		return nil
+func (r *Reconciler) referrers() trigger.Referrers {
+	return trigger.Referrers{
+		Reader: r.Client,
+		List:   func() client.ObjectList { return &v1alpha1.MaaSAuthPolicyList{} },
+		Index:  index.AuthPolicyByModel,
 	}
-	out := make([]reconcile.Request, 0, len(list.Items))
-	for i := range list.Items {
-		out = append(out, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&list.Items[i])})
-	}
-	return out
 }
