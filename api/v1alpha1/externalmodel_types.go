@@ -78,7 +78,7 @@ type ExternalModelStatus struct {
 // +kubebuilder:printcolumn:name="Endpoint",type=string,JSONPath=`.spec.endpoint`
 // +kubebuilder:printcolumn:name="Phase",type=string,JSONPath=`.status.phase`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
-// +kubebuilder:validation:XValidation:rule="has(self.spec) || (oldSelf.hasValue() && !has(oldSelf.value().spec))",message="spec is required: set spec.provider, spec.targetModel, spec.endpoint and spec.credentialRef",optionalOldSelf=true
+// +kubebuilder:validation:XValidation:rule="has(self.spec) || (oldSelf.hasValue() && !has(oldSelf.value().spec))",message="spec is required: set spec.provider, spec.targetModel, spec.endpoint and spec.credentialRef",fieldPath=".spec",reason=FieldValueRequired,optionalOldSelf=true
 // +kubebuilder:validation:XValidation:rule="oldSelf.hasValue() || size(self.metadata.name) <= 58",message="the name of an ExternalModel must be at most 58 characters long, because objects named maas-<name> are made from it",optionalOldSelf=true
 type ExternalModel struct {
 	metav1.TypeMeta `json:",inline"`

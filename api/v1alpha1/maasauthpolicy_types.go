@@ -56,7 +56,7 @@ type MaaSAuthPolicySpec struct {
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=128
-	// +kubebuilder:validation:XValidation:rule="size(self) > 128 || self.all(x, self.exists_one(y, x.name == y.name && x.__namespace__ == y.__namespace__))",message="modelRefs must not name the same model (namespace and name) more than once"
+	// +kubebuilder:validation:XValidation:rule="size(self) > 128 || !self.all(x, has(x.name) && has(x.__namespace__)) || self.all(x, self.exists_one(y, x.name == y.name && x.__namespace__ == y.__namespace__))",message="modelRefs must not name the same model (namespace and name) more than once"
 	ModelRefs []ModelReference `json:"modelRefs"`
 
 	// Subjects are the callers who are admitted; at least one group or user.
@@ -121,7 +121,7 @@ type MaaSAuthPolicyStatus struct {
 // +kubebuilder:printcolumn:name="Phase",type=string,JSONPath=`.status.phase`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:printcolumn:name="AuthPolicies",type=string,priority=1,JSONPath=`.status.authPolicies[*].name`
-// +kubebuilder:validation:XValidation:rule="has(self.spec) || (oldSelf.hasValue() && !has(oldSelf.value().spec))",message="spec is required: set spec.modelRefs and spec.subjects",optionalOldSelf=true
+// +kubebuilder:validation:XValidation:rule="has(self.spec) || (oldSelf.hasValue() && !has(oldSelf.value().spec))",message="spec is required: set spec.modelRefs and spec.subjects",fieldPath=".spec",reason=FieldValueRequired,optionalOldSelf=true
 type MaaSAuthPolicy struct {
 	metav1.TypeMeta `json:",inline"`
 	// +optional

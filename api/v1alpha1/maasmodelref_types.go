@@ -135,7 +135,7 @@ type MaaSModelRefStatus struct {
 // +kubebuilder:printcolumn:name="HTTPRoute",type=string,JSONPath=`.status.httpRouteName`
 // +kubebuilder:printcolumn:name="Gateway",type=string,JSONPath=`.status.httpRouteGatewayName`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
-// +kubebuilder:validation:XValidation:rule="has(self.spec) || (oldSelf.hasValue() && !has(oldSelf.value().spec))",message="spec is required: set spec.modelRef.kind and spec.modelRef.name",optionalOldSelf=true
+// +kubebuilder:validation:XValidation:rule="has(self.spec) || (oldSelf.hasValue() && !has(oldSelf.value().spec))",message="spec is required: set spec.modelRef.kind and spec.modelRef.name",fieldPath=".spec",reason=FieldValueRequired,optionalOldSelf=true
 type MaaSModelRef struct {
 	metav1.TypeMeta `json:",inline"`
 	// +optional

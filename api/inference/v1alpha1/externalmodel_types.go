@@ -100,7 +100,7 @@ type ExternalModelStatus struct {
 // +kubebuilder:resource:scope=Namespaced,path=externalmodels,singular=externalmodel
 // +kubebuilder:printcolumn:name="Phase",type=string,JSONPath=`.status.phase`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
-// +kubebuilder:validation:XValidation:rule="has(self.spec) || (oldSelf.hasValue() && !has(oldSelf.value().spec))",message="spec is required: set spec.externalProviderRefs",optionalOldSelf=true
+// +kubebuilder:validation:XValidation:rule="has(self.spec) || (oldSelf.hasValue() && !has(oldSelf.value().spec))",message="spec is required: set spec.externalProviderRefs",fieldPath=".spec",reason=FieldValueRequired,optionalOldSelf=true
 type ExternalModel struct {
 	metav1.TypeMeta `json:",inline"`
 	// +optional

@@ -59,7 +59,7 @@ type ExternalProviderStatus struct {
 // +kubebuilder:printcolumn:name="Endpoint",type=string,JSONPath=`.spec.endpoint`
 // +kubebuilder:printcolumn:name="Phase",type=string,JSONPath=`.status.phase`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
-// +kubebuilder:validation:XValidation:rule="has(self.spec) || (oldSelf.hasValue() && !has(oldSelf.value().spec))",message="spec is required: set spec.provider, spec.endpoint and spec.auth",optionalOldSelf=true
+// +kubebuilder:validation:XValidation:rule="has(self.spec) || (oldSelf.hasValue() && !has(oldSelf.value().spec))",message="spec is required: set spec.provider, spec.endpoint and spec.auth",fieldPath=".spec",reason=FieldValueRequired,optionalOldSelf=true
 type ExternalProvider struct {
 	metav1.TypeMeta `json:",inline"`
 	// +optional
