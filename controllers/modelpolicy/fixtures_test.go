@@ -1,0 +1,158 @@
+// Copyright The maas-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package modelpolicy_test
+
+import (
+	"context"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	gwapiv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
+	"github.com/opendatahub-io/maas-operator/internal/kuadrant"
+	"github.com/opendatahub-io/maas-operator/test/testenv"
+)
+
+// prepareCluster creates what exists before any model: the default tenant's
+// namespace and its gateway.
+func prepareCluster(ctx context.Context) {
+	GinkgoHelper()
+	for _, name := range []string{tenantNamespace, gatewayNamespace} {
+		Expect(suite.admin.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}})).To(Succeed())
+	}
+	Expect(suite.admin.Create(ctx, &gwapiv1.GatewayClass{
+		ObjectMeta: metav1.ObjectMeta{Name: "openshift-default"},
+		Spec:       gwapiv1.GatewayClassSpec{ControllerName: "istio.io/gateway-controller"},
+	})).To(Succeed())
+	Expect(suite.admin.Create(ctx, &gwapiv1.Gateway{
+		ObjectMeta: metav1.ObjectMeta{Namespace: gatewayNamespace, Name: gatewayName},
+		Spec: gwapiv1.GatewaySpec{
+			GatewayClassName: "openshift-default",
+			Listeners: []gwapiv1.Listener{{
+				Name: "http", Port: 80, Protocol: gwapiv1.HTTPProtocolType,
+				AllowedRoutes: &gwapiv1.AllowedRoutes{Namespaces: &gwapiv1.RouteNamespaces{From: new(gwapiv1.NamespacesFromAll)}},
+			}},
+		},
+	})).To(Succeed())
+}
+
+// governed is one model with a namespace of its own. Subscriptions and auth
+// policies get the namespace's name as a suffix, since all live in the default
+// tenant's namespace.
+type governed struct {
+	ctx       context.Context
+	namespace string
+	name      string
+}
+
+// newModel creates a MaaSModelRef with a route. The route is put into the
+// status by hand: finding it is another controller's work.
+func newModel(ctx context.Context) governed {
+	GinkgoHelper()
+	namespace, err := testenv.NewNamespace(ctx, suite.admin, "llm-")
+	Expect(err).NotTo(HaveOccurred())
+	g := governed{ctx: context.WithoutCancel(ctx), namespace: namespace, name: "my-model"}
+	g.addModel(g.name, "my-route")
+	return g
+}
+
+func (g governed) addModel(name, route string) {
+	GinkgoHelper()
+	err := suite.admin.Create(g.ctx, &gwapiv1.HTTPRoute{
+		ObjectMeta: metav1.ObjectMeta{Namespace: g.namespace, Name: route},
+		Spec: gwapiv1.HTTPRouteSpec{CommonRouteSpec: gwapiv1.CommonRouteSpec{ParentRefs: []gwapiv1.ParentReference{{
+			Namespace: new(gwapiv1.Namespace(gatewayNamespace)), Name: gatewayName,
+		}}}},
+	})
+	Expect(client.IgnoreAlreadyExists(err)).To(Succeed())
+	ref := &v1alpha1.MaaSModelRef{
+		ObjectMeta: metav1.ObjectMeta{Namespace: g.namespace, Name: name},
+		Spec:       v1alpha1.MaaSModelRefSpec{ModelRef: v1alpha1.BackendReference{Kind: "LLMInferenceService", Name: name}},
+	}
+	Expect(suite.admin.Create(g.ctx, ref)).To(Succeed())
+	before := ref.DeepCopy()
+	ref.Status.HTTPRouteName, ref.Status.HTTPRouteNamespace = route, g.namespace
+	Expect(suite.admin.Status().Patch(g.ctx, ref, client.MergeFrom(before))).To(Succeed())
+}
+
+func (g governed) in(name string) metav1.ObjectMeta {
+	return metav1.ObjectMeta{Namespace: tenantNamespace, Name: name + "-" + g.namespace}
+}
+
+func (g governed) allow(name string, groups ...string) *v1alpha1.MaaSAuthPolicy {
+	GinkgoHelper()
+	p := &v1alpha1.MaaSAuthPolicy{ObjectMeta: g.in(name)}
+	p.Spec.ModelRefs = []v1alpha1.ModelReference{{Namespace: g.namespace, Name: g.name}}
+	for _, group := range groups {
+		p.Spec.Subjects.Groups = append(p.Spec.Subjects.Groups, v1alpha1.GroupReference{Name: group})
+	}
+	Expect(suite.admin.Create(g.ctx, p)).To(Succeed())
+	return p
+}
+
+func (g governed) subscribe(name string, entry v1alpha1.ModelSubscription) *v1alpha1.MaaSSubscription {
+	GinkgoHelper()
+	s := &v1alpha1.MaaSSubscription{ObjectMeta: g.in(name)}
+	s.Spec.Owner.Groups = []v1alpha1.GroupReference{{Name: "engineers"}}
+	entry.Namespace, entry.Name = g.namespace, g.name
+	s.Spec.ModelRefs = []v1alpha1.ModelSubscription{entry}
+	Expect(suite.admin.Create(g.ctx, s)).To(Succeed())
+	return s
+}
+
+func rated(limit int64, window string) v1alpha1.ModelSubscription {
+	return v1alpha1.ModelSubscription{TokenRateLimits: []v1alpha1.TokenRateLimit{{Limit: limit, Window: window}}}
+}
+
+// policy reads a generated policy of the model; nil when there is none.
+func (g governed) policy(kind schema.GroupVersionKind, prefix string) *unstructured.Unstructured {
+	object := kuadrant.New(kind)
+	if err := suite.admin.Get(g.ctx, types.NamespacedName{Namespace: g.namespace, Name: prefix + g.name}, object); err != nil {
+		return nil
+	}
+	return object
+}
+
+func (g governed) authPolicy() *unstructured.Unstructured {
+	return g.policy(kuadrant.AuthPolicy, "maas-auth-")
+}
+
+func (g governed) limitPolicy() *unstructured.Unstructured {
+	return g.policy(kuadrant.TokenRateLimitPolicy, "maas-trlp-")
+}
+
+// limitNames are the names of the generated limits, nil without a policy.
+func (g governed) limitNames() []string {
+	var names []string
+	for _, limit := range kuadrant.Limits(g.limitPolicy()) {
+		names = append(names, limit.Name)
+	}
+	return names
+}
+
+func reload[T client.Object](ctx context.Context, object T) T {
+	GinkgoHelper()
+	Expect(suite.admin.Get(ctx, client.ObjectKeyFromObject(object), object)).To(Succeed())
+	return object
+}
+
+func phaseOf(ctx context.Context, object client.Object) func() v1alpha1.Phase {
+	return func() v1alpha1.Phase {
+		switch o := reload(ctx, object).(type) {
+		case *v1alpha1.MaaSAuthPolicy:
+			return o.Status.Phase
+		case *v1alpha1.MaaSSubscription:
+			return o.Status.Phase
+		default:
+			return ""
+		}
+	}
+}

@@ -1,0 +1,175 @@
+// Copyright The maas-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package modelpolicy_test
+
+import (
+	"fmt"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
+)
+
+var _ = Describe("A governed model", func() {
+	var m governed
+
+	BeforeEach(func(ctx SpecContext) { m = newModel(ctx) })
+
+	It("gets one limit per set of rates, and everybody becomes Active", func(ctx SpecContext) {
+		auth := []client.Object{m.allow("team", "engineers"), m.allow("others", "researchers")}
+		subs := []client.Object{
+			m.subscribe("gold", rated(1000, "1m")), m.subscribe("gold2", rated(1000, "1m")),
+			m.subscribe("silver", rated(100, "1m")), m.subscribe("admin", v1alpha1.ModelSubscription{Unlimited: true}),
+		}
+		Eventually(m.limitNames).Should(ConsistOf("tokens-1000-per-1m", "tokens-100-per-1m", "tokens-unlimited"))
+		for _, object := range append(auth, subs...) {
+			Eventually(phaseOf(ctx, object)).Should(Equal(v1alpha1.PhaseActive), object.GetName())
+		}
+		Expect(m.authPolicy().GetAnnotations()).To(HaveKeyWithValue(v1alpha1.AnnotationAuthPolicies,
+			fmt.Sprintf("%[1]s/others-%[2]s,%[1]s/team-%[2]s", tenantNamespace, m.namespace)))
+		Expect(reload(ctx, subs[0]).(*v1alpha1.MaaSSubscription).Status.RateLimitIdentity).To(Equal(v1alpha1.RateLimitIdentityShort))
+	})
+
+	It("has its policies changed in place and removed with the last contributor", func(ctx SpecContext) {
+		first, second := m.subscribe("first", rated(1, "1m")), m.subscribe("second", rated(2, "1m"))
+		Eventually(m.limitNames).Should(ConsistOf("tokens-1-per-1m", "tokens-2-per-1m"))
+		uid := m.limitPolicy().GetUID()
+
+		Expect(suite.admin.Delete(ctx, first)).To(Succeed())
+		Eventually(m.limitNames).Should(ConsistOf("tokens-2-per-1m"))
+		Expect(m.limitPolicy().GetUID()).To(Equal(uid))
+
+		Expect(suite.admin.Delete(ctx, second)).To(Succeed())
+		Eventually(m.limitPolicy).Should(BeNil())
+	})
+
+	It("follows every edit of rates and subjects", func(ctx SpecContext) {
+		sub, auth := m.subscribe("sub", rated(1, "1m")), m.allow("team", "engineers")
+		Eventually(phaseOf(ctx, sub)).Should(Equal(v1alpha1.PhaseActive))
+		edit := sub.DeepCopy()
+		edit.Spec.ModelRefs[0].TokenRateLimits[0].Limit = 7
+		Expect(suite.admin.Patch(ctx, edit, client.MergeFrom(sub))).To(Succeed())
+		Eventually(m.limitNames).Should(ConsistOf("tokens-7-per-1m"))
+
+		changed := auth.DeepCopy()
+		changed.Spec.Subjects.Groups[0].Name = "artists"
+		Expect(suite.admin.Patch(ctx, changed, client.MergeFrom(auth))).To(Succeed())
+		Eventually(func() string { return fmt.Sprint(m.authPolicy().Object["spec"]) }).Should(And(ContainSubstring("artists"), Not(ContainSubstring("engineers"))))
+		Eventually(phaseOf(ctx, auth)).Should(Equal(v1alpha1.PhaseActive))
+	})
+
+	It("loses the limits of a subscription that no longer names it", func(ctx SpecContext) {
+		other := m
+		other.name = "other-model"
+		m.addModel(other.name, "other-route")
+		sub := m.subscribe("sub", rated(1, "1m"))
+		edit := reload(ctx, sub).DeepCopy()
+		edit.Spec.ModelRefs = append(edit.Spec.ModelRefs, v1alpha1.ModelSubscription{Namespace: m.namespace, Name: other.name, TokenRateLimits: []v1alpha1.TokenRateLimit{{Limit: 1, Window: "1m"}}})
+		Expect(suite.admin.Patch(ctx, edit, client.MergeFrom(sub))).To(Succeed())
+		Eventually(other.limitNames).ShouldNot(BeEmpty())
+
+		Eventually(func() error {
+			reload(ctx, sub)
+			edit := sub.DeepCopy()
+			edit.Spec.ModelRefs = edit.Spec.ModelRefs[:1]
+			return suite.admin.Patch(ctx, edit, client.MergeFrom(sub))
+		}).Should(Succeed())
+		Eventually(other.limitPolicy).Should(BeNil())
+		Expect(m.limitPolicy()).NotTo(BeNil())
+	})
+
+	It("has an injected anonymous rule removed", func(ctx SpecContext) {
+		m.allow("team", "engineers")
+		Eventually(m.authPolicy).ShouldNot(BeNil())
+		inject := []byte(`{"spec":{"rules":{"authentication":{"anyone":{"anonymous":{}}}}}}`)
+		Expect(suite.admin.Patch(ctx, m.authPolicy(), client.RawPatch(types.MergePatchType, inject))).To(Succeed())
+		Eventually(func() map[string]any {
+			rules, _, _ := unstructured.NestedMap(m.authPolicy().Object, "spec", "rules", "authentication")
+			return rules
+		}).Should(And(HaveKey("api-keys"), Not(HaveKey("anyone"))))
+	})
+
+	It("gets a deleted policy back", func(ctx SpecContext) {
+		m.allow("team", "engineers")
+		Eventually(m.authPolicy).ShouldNot(BeNil())
+		deleted := m.authPolicy()
+		Expect(suite.admin.Delete(ctx, deleted)).To(Succeed())
+		Eventually(func() types.UID {
+			if p := m.authPolicy(); p != nil {
+				return p.GetUID()
+			}
+			return deleted.GetUID()
+		}).ShouldNot(Equal(deleted.GetUID()))
+	})
+
+	It("leaves an opted-out policy alone on edit and on deletion, and says so", func(ctx SpecContext) {
+		sub := m.subscribe("sub", rated(1, "1m"))
+		Eventually(m.limitPolicy).ShouldNot(BeNil())
+		optOut := []byte(`{"metadata":{"annotations":{"opendatahub.io/managed":"false"}},"spec":{"limits":{"mine":{"when":[{"predicate":"true"}]}}}}`)
+		Expect(suite.admin.Patch(ctx, m.limitPolicy(), client.RawPatch(types.MergePatchType, optOut))).To(Succeed())
+		m.subscribe("more", rated(2, "1m"))
+		Eventually(m.condition(v1alpha1.ConditionPoliciesApplied)).Should(HaveField("Reason", string(v1alpha1.ReasonOptedOut)))
+		Expect(m.limitNames()).To(ConsistOf("tokens-1-per-1m", "mine"))
+
+		Expect(suite.admin.Delete(ctx, sub)).To(Succeed())
+		Consistently(m.limitNames, "1s").Should(ConsistOf("tokens-1-per-1m", "mine"))
+	})
+
+	It("does not take over a policy of somebody else under the same name", func(ctx SpecContext) {
+		theirs := &unstructured.Unstructured{Object: map[string]any{
+			"apiVersion": "kuadrant.io/v1", "kind": "AuthPolicy",
+			"metadata": map[string]any{"namespace": m.namespace, "name": "maas-auth-" + m.name},
+			"spec": map[string]any{
+				"targetRef": map[string]any{"group": "gateway.networking.k8s.io", "kind": "HTTPRoute", "name": "elsewhere"},
+				"rules":     map[string]any{"authentication": map[string]any{"anyone": map[string]any{"anonymous": map[string]any{}}}},
+			},
+		}}
+		Expect(suite.admin.Create(ctx, theirs)).To(Succeed())
+		m.allow("team", "engineers")
+		Eventually(m.condition(v1alpha1.ConditionPoliciesApplied)).Should(And(
+			HaveField("Reason", string(v1alpha1.ReasonForeignObject)), HaveField("Message", ContainSubstring("maas-auth-"+m.name))))
+		Expect(m.authPolicy().GetLabels()).To(BeEmpty())
+	})
+
+	It("keeps its policy of each kind when a second model uses the route, and the second says so", func(ctx SpecContext) {
+		second := m
+		second.name = "second-model"
+		m.subscribe("sub", rated(1, "1m"))
+		m.addModel(second.name, "my-route")
+		second.subscribe("sub2", rated(1, "1m"))
+		Eventually(second.condition(v1alpha1.ConditionRouteUnique)).Should(HaveField("Status", metav1.ConditionFalse))
+		Eventually(m.limitPolicy).ShouldNot(BeNil())
+		Consistently(second.limitPolicy, "500ms").Should(BeNil())
+	})
+
+	It("leaves out a subscription of another tenant, whose own status says why", func(ctx SpecContext) {
+		m.subscribe("ours", rated(1, "1m"))
+		foreign := &v1alpha1.MaaSSubscription{ObjectMeta: metav1.ObjectMeta{Namespace: m.namespace, Name: "foreign"}}
+		foreign.Spec.Owner.Users = []string{"mallory"}
+		entry := rated(9, "1m")
+		entry.Namespace, entry.Name = m.namespace, m.name
+		foreign.Spec.ModelRefs = []v1alpha1.ModelSubscription{entry}
+		Expect(suite.admin.Create(ctx, foreign)).To(Succeed())
+		Eventually(phaseOf(ctx, foreign)).Should(Equal(v1alpha1.PhaseFailed))
+		Expect(foreign.Status.ModelRefStatuses[0].Reason).To(Equal(v1alpha1.ReasonForeignTenant))
+		Eventually(m.limitNames).Should(ConsistOf("tokens-1-per-1m"))
+	})
+})
+
+// condition reads a condition off the model.
+func (g governed) condition(kind v1alpha1.ConditionType) func() metav1.Condition {
+	return func() metav1.Condition {
+		ref := &v1alpha1.MaaSModelRef{ObjectMeta: metav1.ObjectMeta{Namespace: g.namespace, Name: g.name}}
+		if found := meta.FindStatusCondition(reload(g.ctx, ref).Status.Conditions, string(kind)); found != nil {
+			return *found
+		}
+		return metav1.Condition{}
+	}
+}
