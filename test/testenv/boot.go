@@ -15,8 +15,6 @@ import (
 	"strings"
 	"time"
 
-	"k8s.io/client-go/kubernetes"
-
 	"github.com/opendatahub-io/maas-operator/test/testenv/audit"
 )
 
@@ -84,13 +82,7 @@ func (e *Env) bootAPIServer(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	clientset, err := kubernetes.NewForConfig(e.admin)
-	if err != nil {
-		return fmt.Errorf("make client: %w", err)
-	}
-	return await(ctx, apiServer, func(ctx context.Context) error {
-		return clientset.RESTClient().Get().AbsPath("/readyz").Do(ctx).Error()
-	})
+	return await(ctx, apiServer, e.Ready)
 }
 
 func (e *Env) bootControllers(ctx context.Context) error {

@@ -23,6 +23,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/yaml"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
 	sigsyaml "sigs.k8s.io/yaml"
 )
 
@@ -45,7 +46,16 @@ const (
 	OLM                CRDSet = "olm"
 )
 
+// CRDSets lists all sets.
+func CRDSets() []CRDSet {
+	return []CRDSet{
+		MaaS, GatewayAPI, Kuadrant, Authorino, Limitador, Istio, KServe,
+		InferenceExtension, Prometheus, OpenShift, OLM,
+	}
+}
+
 const (
+	// fieldOwner is the field manager of what the harness itself applies.
 	fieldOwner = "maas-testenv"
 	// crdWorkers is how many CRDs are sent at once.
 	crdWorkers = 8
@@ -68,16 +78,30 @@ func (e *Env) InstallCRDs(ctx context.Context, sets ...CRDSet) error {
 		}
 		crds = append(crds, loaded...)
 	}
+	if err := e.installCRDs(ctx, crds); err != nil {
+		return err
+	}
+	e.logf("%d CRDs (%s) installed in %s", len(crds), join(sets), since(begin))
+	return nil
+}
+
+// InstallCRDFiles does the same with the CRDs in the given files, for instance
+// those of a newer version of a product.
+func (e *Env) InstallCRDFiles(ctx context.Context, files ...string) error {
+	crds, err := readCRDs(files)
+	if err != nil {
+		return err
+	}
+	return e.installCRDs(ctx, crds)
+}
+
+func (e *Env) installCRDs(ctx context.Context, crds []*unstructured.Unstructured) error {
 	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
 	defer cancel()
 	if err := e.applyCRDs(ctx, crds); err != nil {
 		return err
 	}
-	if err := e.awaitServed(ctx, crds); err != nil {
-		return err
-	}
-	e.logf("%d CRDs (%s) installed in %s", len(crds), join(sets), since(begin))
-	return nil
+	return e.awaitServed(ctx, crds)
 }
 
 // LoadCRDs reads the CRDs of a set. The files must have been built.
@@ -90,6 +114,10 @@ func LoadCRDs(set CRDSet) ([]*unstructured.Unstructured, error) {
 	if err != nil || len(files) == 0 {
 		return nil, fmt.Errorf("read CRD set %s: no files in %s", set, dir)
 	}
+	return readCRDs(files)
+}
+
+func readCRDs(files []string) ([]*unstructured.Unstructured, error) {
 	var crds []*unstructured.Unstructured
 	for _, file := range files {
 		objects, err := readObjects(file)
@@ -115,7 +143,9 @@ func buildCRDs(ctx context.Context, sets []CRDSet, out io.Writer) error {
 
 // applyCRDs sends the CRDs, several at once.
 func (e *Env) applyCRDs(ctx context.Context, crds []*unstructured.Unstructured) error {
-	client, err := dynamic.NewForConfig(e.admin)
+	config := e.AdminConfig()
+	config.WarningHandlerWithContext = rest.NoWarnings{} // other products' business
+	client, err := dynamic.NewForConfig(config)
 	if err != nil {
 		return fmt.Errorf("make client: %w", err)
 	}

@@ -69,7 +69,7 @@ func Start(ctx context.Context, o Options) (*Env, error) {
 	if err := e.makeDir(); err != nil {
 		return nil, err
 	}
-	unlock, err := lockDir(e.dir)
+	unlock, err := lockDir(ctx, e.dir)
 	if err != nil {
 		return nil, err
 	}
@@ -91,35 +91,13 @@ func Start(ctx context.Context, o Options) (*Env, error) {
 	}
 }
 
-// Attach returns the instance that another process started in dir with
-// [Options].KeepRunning. Ending it is up to whoever wants it gone: Stop does it.
-func Attach(dir string) (*Env, error) {
-	dir, err := filepath.Abs(dir)
-	if err != nil {
-		return nil, fmt.Errorf("resolve directory: %w", err)
-	}
-	s, err := readState(dir)
-	if err != nil {
-		return nil, err
-	}
-	if s == nil || !s.Ready || s.alive() < len(s.Processes) || len(s.Processes) == 0 {
-		return nil, fmt.Errorf("%w in %s", ErrNotRunning, dir)
-	}
-	e := &Env{dir: dir, out: io.Discard, state: s}
-	if e.admin, err = unlimited(e.Kubeconfig()); err != nil {
-		return nil, err
-	}
-	e.audit = audit.Open(e.auditLogFile())
-	return e, nil
-}
-
 // Stop ends every process of the instance, waits until they are gone, and
 // removes a temporary directory. Further calls do nothing.
 func (e *Env) Stop() error {
 	if e.isStopped() {
 		return nil
 	}
-	unlock, err := lockDir(e.dir)
+	unlock, err := lockDir(context.Background(), e.dir)
 	if err != nil {
 		return err
 	}
@@ -127,32 +105,11 @@ func (e *Env) Stop() error {
 	return errors.Join(e.end(), e.removeTemporary())
 }
 
-// StopDir ends whatever runs in dir, an incomplete instance included. It
-// reports whether there was anything to end.
-func StopDir(dir string) (bool, error) {
-	dir, err := filepath.Abs(dir)
-	if err != nil {
-		return false, fmt.Errorf("resolve directory: %w", err)
-	}
-	if s, err := readState(dir); s == nil || err != nil {
-		return false, err
-	}
-	unlock, err := lockDir(dir)
-	if err != nil {
-		return false, err
-	}
-	defer unlock()
-	s, err := readState(dir)
-	if s == nil || err != nil {
-		return false, err
-	}
-	e := &Env{dir: dir, out: io.Discard, state: s}
-	running := s.alive() > 0
-	return running, e.end()
-}
-
 // Dir returns the directory with the data, logs and kubeconfig files.
 func (e *Env) Dir() string { return e.dir }
+
+// Controllers reports whether the controllers run too.
+func (e *Env) Controllers() bool { return e.state.Controllers }
 
 // URL returns the address of the API server.
 func (e *Env) URL() string { return e.url() }
@@ -222,7 +179,7 @@ func (e *Env) takeOverDir(o Options) error {
 	if old == nil {
 		return nil
 	}
-	if old.Ready && old.alive() == len(old.Processes) && len(old.Processes) > 0 {
+	if old.complete() {
 		return fmt.Errorf("%w in %s", ErrRunning, e.dir)
 	}
 	e.state.Ports = old.Ports

@@ -4,6 +4,7 @@
 package testenv
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"syscall"
+	"time"
 )
 
 const stateFile = "state.json"
@@ -61,15 +63,32 @@ func (s *state) alive() int {
 	return n
 }
 
+// complete reports whether all programs of a started instance run.
+func (s *state) complete() bool {
+	return s != nil && s.Ready && len(s.Processes) > 0 && s.alive() == len(s.Processes)
+}
+
 // lockDir keeps other processes from starting or stopping an instance in dir
 // until the returned function is called.
-func lockDir(dir string) (unlock func(), err error) {
+func lockDir(ctx context.Context, dir string) (unlock func(), err error) {
 	lock, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("lock %s: %w", dir, err)
 	}
-	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
-		return nil, errors.Join(fmt.Errorf("lock %s: %w", dir, err), lock.Close())
+	tick := time.NewTicker(pollInterval)
+	defer tick.Stop()
+	for {
+		err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		if err == nil {
+			return func() { _ = lock.Close() }, nil // closing gives the lock back
+		}
+		if !errors.Is(err, syscall.EWOULDBLOCK) {
+			return nil, errors.Join(fmt.Errorf("lock %s: %w", dir, err), lock.Close())
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return nil, errors.Join(fmt.Errorf("lock %s: %w", dir, ctx.Err()), lock.Close())
+		}
 	}
-	return func() { _ = lock.Close() }, nil // closing gives the lock back
 }
