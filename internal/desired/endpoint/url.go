@@ -61,16 +61,18 @@ func PathOf(namespace, backend string) string { return "/" + namespace + "/" + b
 //  4. the shared base URL,
 //  5. the model's path at the route's host.
 //
+// A model without a path has one URL for both, the route's host.
+//
 // Among several the best is, in this order: https, this model's own path, the
 // host the route names first, and the smallest text.
 func Resolve(in Input) URLs {
 	c := in.candidates()
+	if in.Path == "" {
+		shared := c.derive("", in.Gateway)
+		return URLs{Endpoint: shared, Base: shared}
+	}
 	out := URLs{Base: c.best(in.named(AddressBase))}
 	paths := in.named(AddressPath)
-	if in.Path == "" {
-		out.Endpoint = cmp.Or(c.best(paths), out.Base, c.derive("", in.Gateway))
-		return out
-	}
 	explicit := ""
 	if path, ok := matchedPath(in.Route, in.Path); ok {
 		explicit = c.derive(path, in.Gateway)

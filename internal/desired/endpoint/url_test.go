@@ -208,7 +208,7 @@ func TestResolve(t *testing.T) {
 		},
 		"nothing is known at all": {input(withRoute(parents(ours))), endpoint.URLs{}},
 		"a model recognised by the body only has the bare host": {
-			input(func(in *endpoint.Input) { in.Path = "" }), endpoint.URLs{Endpoint: "https://maas.example.com"},
+			input(func(in *endpoint.Input) { in.Path = "" }), endpoint.URLs{Endpoint: "https://maas.example.com", Base: "https://maas.example.com"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
