@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 
 	"k8s.io/client-go/kubernetes"
@@ -90,6 +91,30 @@ func (e *Env) Ready(ctx context.Context) error {
 	}
 	if err := clientset.RESTClient().Get().AbsPath("/readyz").Do(ctx).Error(); err != nil {
 		return fmt.Errorf("ask for readiness: %w", err)
+	}
+	return nil
+}
+
+// RemoveDir removes the directory of an instance that was stopped. It refuses a
+// directory that none was started in.
+func RemoveDir(ctx context.Context, dir string) error {
+	if s, err := readState(dir); s == nil || err != nil {
+		return err
+	}
+	unlock, err := lockDir(ctx, dir)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	s, err := readState(dir)
+	if s == nil || err != nil {
+		return err
+	}
+	if s.alive() > 0 {
+		return fmt.Errorf("%w in %s", ErrRunning, dir)
+	}
+	if err := os.RemoveAll(dir); err != nil {
+		return fmt.Errorf("remove data directory: %w", err)
 	}
 	return nil
 }
