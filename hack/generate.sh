@@ -30,7 +30,7 @@ generate() {
       controller_gen rbac:roleName=maas-controller paths=./controllers/... output:rbac:dir=config/rbac
     fi
     ;;
-  docs) go run ./hack/docgen -crds config/crd/bases -api api/v1alpha1 -out docs/reference ;;
+  docs) go run -mod=readonly ./test/cmd/docgen -crds config/crd/bases -api api/v1alpha1 -out docs/reference ;;
   *)
     echo "unknown target $1: use object, crd, rbac or docs" >&2
     exit 2

@@ -7,7 +7,7 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 // AITenantGatewayRef names the Gateway of a tenant.
 type AITenantGatewayRef struct {
-	// Name of the Gateway, in the Gateway namespace the operator is configured with;
+	// name of the Gateway, in the Gateway namespace the operator is configured with;
 	// it must exist, and no other tenant may use it. Default: the name of the
 	// AITenant. At most 63 characters. Mutable.
 	// +optional
@@ -18,18 +18,18 @@ type AITenantGatewayRef struct {
 
 // AITenantSubject is a subject of the deprecated rbac section.
 type AITenantSubject struct {
-	// Kind is "User", "Group" or "ServiceAccount". Ignored.
+	// kind is "User", "Group" or "ServiceAccount". Ignored.
 	// +required
 	// +kubebuilder:validation:Enum=User;Group;ServiceAccount
 	Kind string `json:"kind"`
 
-	// Name of the subject, 1 to 253 characters. Ignored.
+	// name of the subject, 1 to 253 characters. Ignored.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name"`
 
-	// Namespace of a ServiceAccount, at most 63 characters. Ignored.
+	// namespace of a ServiceAccount, at most 63 characters. Ignored.
 	// +optional
 	// +kubebuilder:validation:MaxLength=63
 	Namespace string `json:"namespace,omitempty"`
@@ -39,7 +39,7 @@ type AITenantSubject struct {
 //
 // Deprecated: create RoleBindings to the tenant's Roles instead.
 type AITenantRBACConfig struct {
-	// Admins are ignored, at most 128.
+	// admins are ignored, at most 128.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=128
@@ -48,17 +48,17 @@ type AITenantRBACConfig struct {
 
 // AITenantSpec says how the tenant is reached and who may sign in.
 type AITenantSpec struct {
-	// Gateway names the tenant's Gateway. Default: the Gateway with the name of the
+	// gateway names the tenant's Gateway. Default: the Gateway with the name of the
 	// AITenant. Mutable.
 	// +optional
 	Gateway *AITenantGatewayRef `json:"gateway,omitempty"`
 
-	// OIDC admits tokens of an OIDC identity provider. Default: cluster tokens and
+	// oidc admits tokens of an OIDC identity provider. Default: cluster tokens and
 	// API keys only. Mutable.
 	// +optional
 	OIDC *TenantExternalOIDCConfig `json:"oidc,omitempty"`
 
-	// RBAC is accepted for compatibility and ignored: no RoleBinding is ever made from
+	// rbac is accepted for compatibility and ignored: no RoleBinding is ever made from
 	// it. Create RoleBindings to the tenant's Roles instead. Deprecated.
 	// +optional
 	RBAC *AITenantRBACConfig `json:"rbac,omitempty"`
@@ -66,27 +66,27 @@ type AITenantSpec struct {
 
 // AITenantStatus reports what was made for the tenant.
 type AITenantStatus struct {
-	// ObservedGeneration is the metadata.generation this status was computed for.
+	// observedGeneration is the metadata.generation this status was computed for.
 	// When it is smaller than metadata.generation the status is about an earlier
 	// spec.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
-	// Conditions are the latest observations, one per type.
+	// conditions are the latest observations, one per type.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 
-	// Phase sums the conditions up in one word.
+	// phase sums the conditions up in one word.
 	// +optional
 	Phase AITenantPhase `json:"phase,omitempty"`
 
-	// TenantNamespace is the namespace for the tenant's policies and subscriptions.
+	// tenantNamespace is the namespace for the tenant's policies and subscriptions.
 	// +optional
 	TenantNamespace string `json:"tenantNamespace,omitempty"`
 
-	// GatewayRef is the tenant's Gateway.
+	// gatewayRef is the tenant's Gateway.
 	// +optional
 	GatewayRef *TenantGatewayRef `json:"gatewayRef,omitempty"`
 }
@@ -111,11 +111,11 @@ type AITenant struct {
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitzero"`
 
-	// Spec says how the tenant is reached and who may sign in. Default: see its fields.
+	// spec says how the tenant is reached and who may sign in. Default: see its fields.
 	// +optional
 	Spec AITenantSpec `json:"spec,omitzero"`
 
-	// Status is written by the operator.
+	// status is written by the operator.
 	// +optional
 	Status AITenantStatus `json:"status,omitzero"`
 }

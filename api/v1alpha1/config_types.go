@@ -27,7 +27,7 @@ type EgressNetworkPolicyMode string
 // ConfigSpec holds the settings of the whole installation.
 // +kubebuilder:validation:XValidation:rule="!has(self.maasApiEgressNetworkPolicy) || self.maasApiEgressNetworkPolicy != 'Disabled' || (!has(self.networkPolicyEgressRules) && !has(self.networkPolicyAdditionalEgressRules))",message="networkPolicyEgressRules and networkPolicyAdditionalEgressRules must not be set when maasApiEgressNetworkPolicy is Disabled"
 type ConfigSpec struct {
-	// LimitadorScrapeInterval is the interval at which Prometheus reads the rate
+	// limitadorScrapeInterval is the interval at which Prometheus reads the rate
 	// limiter's metrics: numbers with the units ms, s, m or h, for example "30s" or
 	// "1m30s". Default "30s", at most 16 characters. Mutable.
 	// +optional
@@ -36,13 +36,13 @@ type ConfigSpec struct {
 	// +kubebuilder:validation:Pattern=`^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$`
 	LimitadorScrapeInterval string `json:"limitadorScrapeInterval,omitempty"`
 
-	// UsageLogging writes a log record for each inference request of all tenants, with
+	// usageLogging writes a log record for each inference request of all tenants, with
 	// the identity of the caller: privacy sensitive. Default false. Mutable.
 	// +optional
 	// +kubebuilder:default=false
 	UsageLogging bool `json:"usageLogging,omitempty"`
 
-	// NetworkPolicyEgressRules replaces the default egress rules (DNS, Kubernetes API,
+	// networkPolicyEgressRules replaces the default egress rules (DNS, Kubernetes API,
 	// everything else) of the NetworkPolicy maas-api-egress-restrict. DNS, the
 	// Kubernetes API and the database must be among them. 1 to 64 rules; must not be
 	// set when maasApiEgressNetworkPolicy is Disabled. Default: the default rules.
@@ -53,7 +53,7 @@ type ConfigSpec struct {
 	// +kubebuilder:validation:MaxItems=64
 	NetworkPolicyEgressRules []networkingv1.NetworkPolicyEgressRule `json:"networkPolicyEgressRules,omitempty"`
 
-	// NetworkPolicyAdditionalEgressRules are appended to the egress rules of the
+	// networkPolicyAdditionalEgressRules are appended to the egress rules of the
 	// NetworkPolicy maas-api-egress-restrict; the default rule that allows everything
 	// stays. At most 64 rules; must not be set when maasApiEgressNetworkPolicy is
 	// Disabled. Default: none. Mutable.
@@ -62,7 +62,7 @@ type ConfigSpec struct {
 	// +kubebuilder:validation:MaxItems=64
 	NetworkPolicyAdditionalEgressRules []networkingv1.NetworkPolicyEgressRule `json:"networkPolicyAdditionalEgressRules,omitempty"`
 
-	// MaasAPIEgressNetworkPolicy is "Managed", or "Disabled" to have the operator
+	// maasApiEgressNetworkPolicy is "Managed", or "Disabled" to have the operator
 	// remove the NetworkPolicy maas-api-egress-restrict and leave the egress of
 	// maas-api to policies of your own. Default "Managed". Mutable.
 	// +optional
@@ -72,13 +72,13 @@ type ConfigSpec struct {
 
 // ConfigStatus reports on the shared objects of the installation.
 type ConfigStatus struct {
-	// ObservedGeneration is the metadata.generation this status was computed for.
+	// observedGeneration is the metadata.generation this status was computed for.
 	// When it is smaller than metadata.generation the status is about an earlier
 	// spec.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
-	// Conditions are the latest observations, one per type.
+	// conditions are the latest observations, one per type.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
@@ -99,11 +99,11 @@ type Config struct {
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitzero"`
 
-	// Spec holds the settings. Default: see its fields.
+	// spec holds the settings. Default: see its fields.
 	// +optional
 	Spec ConfigSpec `json:"spec,omitzero"`
 
-	// Status is written by the operator.
+	// status is written by the operator.
 	// +optional
 	Status ConfigStatus `json:"status,omitzero"`
 }

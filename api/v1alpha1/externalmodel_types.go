@@ -7,7 +7,7 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 // CredentialReference names the Secret with a provider's API key.
 type CredentialReference struct {
-	// Name of the Secret in the same namespace; its data key "api-key" holds the
+	// name of the Secret in the same namespace; its data key "api-key" holds the
 	// credential. Required, 1 to 253 characters. Mutable.
 	// +required
 	// +kubebuilder:validation:MinLength=1
@@ -17,7 +17,7 @@ type CredentialReference struct {
 
 // ExternalModelSpec says where the model is and how it is called.
 type ExternalModelSpec struct {
-	// Provider is the style of API and credential, for example "openai", "anthropic",
+	// provider is the style of API and credential, for example "openai", "anthropic",
 	// "azure-openai", "vertex-openai" or "bedrock-openai". Any other name is accepted.
 	// Required, 1 to 63 characters. Mutable.
 	// +required
@@ -25,14 +25,14 @@ type ExternalModelSpec struct {
 	// +kubebuilder:validation:MaxLength=63
 	Provider string `json:"provider"`
 
-	// TargetModel is the provider's name of the model, for example "gpt-4o". Required,
+	// targetModel is the provider's name of the model, for example "gpt-4o". Required,
 	// 1 to 253 characters. Mutable.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	TargetModel string `json:"targetModel"`
 
-	// Endpoint is the provider's host name, without scheme, port and path, for example
+	// endpoint is the provider's host name, without scheme, port and path, for example
 	// "api.openai.com". Required, 1 to 253 characters. Mutable.
 	// +required
 	// +kubebuilder:validation:MinLength=1
@@ -40,26 +40,26 @@ type ExternalModelSpec struct {
 	// +kubebuilder:validation:Pattern=`^[a-zA-Z0-9]([a-zA-Z0-9\-]*[a-zA-Z0-9])?(\.[a-zA-Z0-9]([a-zA-Z0-9\-]*[a-zA-Z0-9])?)*$`
 	Endpoint string `json:"endpoint"`
 
-	// CredentialRef names the Secret with the provider's API key. Required. Mutable.
+	// credentialRef names the Secret with the provider's API key. Required. Mutable.
 	// +required
 	CredentialRef CredentialReference `json:"credentialRef"`
 }
 
 // ExternalModelStatus reports whether the model can be reached through the gateway.
 type ExternalModelStatus struct {
-	// ObservedGeneration is the metadata.generation this status was computed for.
+	// observedGeneration is the metadata.generation this status was computed for.
 	// When it is smaller than metadata.generation the status is about an earlier
 	// spec.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
-	// Conditions are the latest observations, one per type.
+	// conditions are the latest observations, one per type.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 
-	// Phase sums the conditions up in one word.
+	// phase sums the conditions up in one word.
 	// +optional
 	Phase ExternalModelPhase `json:"phase,omitempty"`
 }
@@ -85,11 +85,11 @@ type ExternalModel struct {
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitzero"`
 
-	// Spec says where the model is and how it is called. Required.
+	// spec says where the model is and how it is called. Required.
 	// +optional
 	Spec ExternalModelSpec `json:"spec,omitzero"`
 
-	// Status is written by the operator.
+	// status is written by the operator.
 	// +optional
 	Status ExternalModelStatus `json:"status,omitzero"`
 }

@@ -5,42 +5,42 @@ package v1alpha1
 
 // Labels that link generated objects to what they were generated for.
 const (
-	// LabelModel is on the AuthPolicy and TokenRateLimitPolicy generated for a model:
+	// LabelModel: on the AuthPolicy and TokenRateLimitPolicy generated for a model:
 	// the name of the MaaSModelRef.
 	LabelModel = "maas.opendatahub.io/model"
-	// LabelModelNamespace is on the same objects: the namespace of the MaaSModelRef.
+	// LabelModelNamespace: on the same objects: the namespace of the MaaSModelRef.
 	// On objects of earlier releases it may be missing and means the object's own
 	// namespace.
 	LabelModelNamespace = "maas.opendatahub.io/model-namespace"
-	// LabelExternalModel is on objects made for an ExternalModel: its name.
+	// LabelExternalModel: on objects made for an ExternalModel: its name.
 	LabelExternalModel = "maas.opendatahub.io/external-model"
-	// LabelTenantName is on the objects of a tenant: the tenant's name.
+	// LabelTenantName: on the objects of a tenant: the tenant's name.
 	LabelTenantName = "maas.opendatahub.io/tenant-name"
-	// LabelTenantNamespace is on the objects of a tenant: the tenant's namespace.
+	// LabelTenantNamespace: on the objects of a tenant: the tenant's namespace.
 	LabelTenantNamespace = "maas.opendatahub.io/tenant-namespace"
-	// LabelManagedByAITenant, "true", is on namespaces and objects an AITenant owns.
+	// LabelManagedByAITenant: "true" on namespaces and objects an AITenant owns.
 	LabelManagedByAITenant = "maas.opendatahub.io/managed-by-aitenant"
-	// LabelTenant is on the namespace of a tenant: the name of the AITenant.
+	// LabelTenant: on the namespace of a tenant: the name of the AITenant.
 	LabelTenant = "ai-gateway.opendatahub.io/tenant"
-	// LabelGatewayAccess, "true", is on namespaces from which Gateways accept routes.
+	// LabelGatewayAccess: "true" on namespaces from which Gateways accept routes.
 	LabelGatewayAccess = "maas.opendatahub.io/gateway-access"
-	// LabelGatewayClaim, "true", is on the ConfigMap by which an AITenant claims its
+	// LabelGatewayClaim: "true" on the ConfigMap by which an AITenant claims its
 	// Gateway.
 	LabelGatewayClaim = "maas.opendatahub.io/gateway-claim"
-	// LabelPayloadManaged, "true", is on provider Secrets that payload processing may
+	// LabelPayloadManaged: "true" on provider Secrets that payload processing may
 	// read.
 	LabelPayloadManaged = "inference.llm-d.ai/ipp-managed"
 )
 
 // The recommended labels of Kubernetes and the values the operator gives them.
 const (
-	// LabelManagedBy names the program that manages an object.
+	// LabelManagedBy: the program that manages an object.
 	LabelManagedBy = "app.kubernetes.io/managed-by"
-	// LabelPartOf names the application an object is part of.
+	// LabelPartOf: the application an object is part of.
 	LabelPartOf = "app.kubernetes.io/part-of"
-	// LabelComponent names the role of an object in its application.
+	// LabelComponent: the role of an object in its application.
 	LabelComponent = "app.kubernetes.io/component"
-	// LabelName names the application of an object.
+	// LabelName: the application of an object.
 	LabelName = "app.kubernetes.io/name"
 
 	// ManagedByValue is the value of LabelManagedBy on everything the operator makes.
@@ -73,87 +73,88 @@ const FieldOwner = "maas-controller"
 
 // Annotations users may set.
 const (
-	// AnnotationManaged, when exactly "false" on a generated object, makes the operator
+	// AnnotationManaged: when exactly "false" on a generated object, makes the operator
 	// neither update nor delete the object.
 	AnnotationManaged = "opendatahub.io/managed"
-	// AnnotationPort is on an ExternalModel: the provider's port, 1 to 65535, default
+	// AnnotationPort: on an ExternalModel: the provider's port, 1 to 65535, default
 	// 443.
 	AnnotationPort = "maas.opendatahub.io/port"
-	// AnnotationTLS is on an ExternalModel: whether the provider speaks TLS, default
+	// AnnotationTLS: on an ExternalModel: whether the provider speaks TLS, default
 	// true.
 	AnnotationTLS = "maas.opendatahub.io/tls"
-	// AnnotationManagementState is on a MaasTenantConfig: Managed (default), Unmanaged
+	// AnnotationManagementState: on a MaasTenantConfig: Managed (default), Unmanaged
 	// or Removed.
 	AnnotationManagementState = "component.opendatahub.io/management-state"
-	// AnnotationMaasAPIReplicas is on a MaasTenantConfig: the replicas of maas-api, 1
+	// AnnotationMaasAPIReplicas: on a MaasTenantConfig: the replicas of maas-api, 1
 	// to 100.
 	AnnotationMaasAPIReplicas = "maas.opendatahub.io/maas-api-replicas"
-	// AnnotationPayloadProcessingReplicas is the deprecated form of
+	// AnnotationPayloadProcessingReplicas: the deprecated form of
 	// spec.payloadProcessing.replicas of a MaasTenantConfig.
 	AnnotationPayloadProcessingReplicas = "maas.opendatahub.io/payload-processing-replicas"
-	// AnnotationAPIKeysRevoked, "true" on an AITenant being deleted, tells the operator
+	// AnnotationAPIKeysRevoked: "true" on an AITenant being deleted tells the operator
 	// that the tenant's API keys were revoked by hand.
 	AnnotationAPIKeysRevoked = "maas.opendatahub.io/api-keys-revoked"
-	// AnnotationDisplayName is a name for people, on MaaSModelRef, MaaSAuthPolicy and
+	// AnnotationDisplayName: a name for people, on MaaSModelRef, MaaSAuthPolicy and
 	// MaaSSubscription.
 	AnnotationDisplayName = "openshift.io/display-name"
-	// AnnotationDescription is a text for people, on the same kinds.
+	// AnnotationDescription: a text for people, on the same kinds.
 	AnnotationDescription = "openshift.io/description"
-	// AnnotationUseCase is on a MaaSModelRef: what the model is meant for.
+	// AnnotationUseCase: on a MaaSModelRef: what the model is meant for.
 	AnnotationUseCase = "opendatahub.io/genai-use-case"
-	// AnnotationContextWindow is on a MaaSModelRef: the size of its context.
+	// AnnotationContextWindow: on a MaaSModelRef: the size of its context.
 	AnnotationContextWindow = "opendatahub.io/context-window"
-	// AnnotationModelCapabilities is on a MaaSModelRef: a JSON array of strings.
+	// AnnotationModelCapabilities: on a MaaSModelRef: a JSON array of strings.
 	AnnotationModelCapabilities = "opendatahub.io/model-capabilities"
 )
 
 // Annotations the operator writes.
 const (
-	// AnnotationAuthPolicies is on a generated AuthPolicy: the contributing
+	// AnnotationAuthPolicies: on a generated AuthPolicy: the contributing
 	// MaaSAuthPolicies as a list of <namespace>/<name>, separated by commas.
 	AnnotationAuthPolicies = "maas.opendatahub.io/auth-policies"
-	// AnnotationSubscriptions is on a generated TokenRateLimitPolicy: the contributing
+	// AnnotationSubscriptions: on a generated TokenRateLimitPolicy: the contributing
 	// MaaSSubscriptions as a list of <namespace>/<name>, separated by commas.
 	AnnotationSubscriptions = "maas.opendatahub.io/subscriptions"
-	// AnnotationExcludedSubscriptions, on a generated TokenRateLimitPolicy, lists the
-	// subscriptions that no longer fit into it as <namespace>/<name>, separated by commas.
+	// AnnotationExcludedSubscriptions: on a generated TokenRateLimitPolicy: the
+	// MaaSSubscriptions that no longer fit into it as a list of <namespace>/<name>,
+	// separated by commas.
 	AnnotationExcludedSubscriptions = "maas.opendatahub.io/excluded-subscriptions"
-	// AnnotationAITenantName is on what an AITenant owns: its name.
+	// AnnotationAITenantName: on what an AITenant owns: its name.
 	AnnotationAITenantName = "maas.opendatahub.io/aitenant-name"
-	// AnnotationAITenantNamespace is on what an AITenant owns: its namespace.
+	// AnnotationAITenantNamespace: on what an AITenant owns: its namespace.
 	AnnotationAITenantNamespace = "maas.opendatahub.io/aitenant-namespace"
-	// AnnotationAITenantUID is on the key revocation Job: the UID of the AITenant.
+	// AnnotationAITenantUID: on the key revocation Job: the UID of the AITenant.
 	AnnotationAITenantUID = "maas.opendatahub.io/aitenant-uid"
-	// AnnotationCreatedByAITenant, "true", is on namespaces the operator created.
+	// AnnotationCreatedByAITenant: "true" on namespaces the operator created.
 	AnnotationCreatedByAITenant = "maas.opendatahub.io/created-by-aitenant"
-	// AnnotationGatewaySelectorLabels is on the infrastructure namespace: which label
+	// AnnotationGatewaySelectorLabels: on the infrastructure namespace: which label
 	// was set for which Gateways, as JSON.
 	AnnotationGatewaySelectorLabels = "maas.opendatahub.io/gateway-selector-labels"
-	// AnnotationDefaultAITenantBootstrapped, "true", is on the Config after the default
+	// AnnotationDefaultAITenantBootstrapped: "true" on the Config after the default
 	// AITenant was created once.
 	AnnotationDefaultAITenantBootstrapped = "maas.opendatahub.io/default-aitenant-bootstrapped"
-	// AnnotationDeprecatedBy is on a migrated Tenant: the kind that replaces it.
+	// AnnotationDeprecatedBy: on a migrated Tenant: the kind that replaces it.
 	AnnotationDeprecatedBy = "maas.opendatahub.io/deprecated-by"
-	// AnnotationMigratedTo is on a migrated Tenant: the name of what replaces it.
+	// AnnotationMigratedTo: on a migrated Tenant: the name of what replaces it.
 	AnnotationMigratedTo = "maas.opendatahub.io/migrated-to"
 )
 
 // Finalizers.
 const (
-	// FinalizerModelCleanup is on every MaaSModelRef until its generated policies are
+	// FinalizerModelCleanup: on every MaaSModelRef until its generated policies are
 	// removed.
 	FinalizerModelCleanup = "maas.opendatahub.io/model-cleanup"
-	// FinalizerAITenantCleanup is on every AITenant until the tenant is taken down.
+	// FinalizerAITenantCleanup: on every AITenant until the tenant is taken down.
 	FinalizerAITenantCleanup = "maas.opendatahub.io/aitenant-cleanup"
-	// FinalizerTenantCleanup is on a MaasTenantConfig until its services are removed.
+	// FinalizerTenantCleanup: on a MaasTenantConfig until its services are removed.
 	FinalizerTenantCleanup = "maas.opendatahub.io/tenant-cleanup"
-	// FinalizerAuthPolicyCleanup was put on MaaSAuthPolicies by earlier releases; it is
+	// FinalizerAuthPolicyCleanup: put on MaaSAuthPolicies by earlier releases; it is
 	// only removed.
 	FinalizerAuthPolicyCleanup = "maas.opendatahub.io/authpolicy-cleanup"
-	// FinalizerSubscriptionCleanup was put on MaaSSubscriptions by earlier releases; it
+	// FinalizerSubscriptionCleanup: put on MaaSSubscriptions by earlier releases; it
 	// is evidence of an upgrade and then removed.
 	FinalizerSubscriptionCleanup = "maas.opendatahub.io/subscription-cleanup"
-	// FinalizerLegacyTenant was put on Tenants by earlier releases; it is only removed.
+	// FinalizerLegacyTenant: put on Tenants by earlier releases; it is only removed.
 	FinalizerLegacyTenant = "maas.opendatahub.io/tenant-finalizer"
 )
 

@@ -9,14 +9,14 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 // or is one of the users.
 // +kubebuilder:validation:XValidation:rule="(has(self.groups) && size(self.groups) > 0) || (has(self.users) && size(self.users) > 0)",message="at least one group or user must be specified in subjects"
 type Subjects struct {
-	// Groups whose members are admitted, each an object with a name:
+	// groups whose members are admitted, each an object with a name:
 	// "groups: [{name: data-scientists}]". At most 256. Default: none. Mutable.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=256
 	Groups []GroupReference `json:"groups,omitempty"`
 
-	// Users who are admitted, each a plain string:
+	// users who are admitted, each a plain string:
 	// "users: [alice, system:serviceaccount:apps:bot]". At most 256, each 1 to 320
 	// characters without control characters, compared exactly and case sensitively.
 	// Default: none. Mutable.
@@ -34,15 +34,15 @@ type Subjects struct {
 // Deprecated: it is stored but nothing uses it; set spec.tokenMetadata of the
 // MaaSSubscription instead.
 type MeteringMetadata struct {
-	// OrganizationID is an identifier of the organization. Not used. Mutable.
+	// organizationId is an identifier of the organization. Not used. Mutable.
 	// +optional
 	OrganizationID string `json:"organizationId,omitempty"`
 
-	// CostCenter is an identifier of the cost center. Not used. Mutable.
+	// costCenter is an identifier of the cost center. Not used. Mutable.
 	// +optional
 	CostCenter string `json:"costCenter,omitempty"`
 
-	// Labels are further key-value pairs, at most 32. Not used. Mutable.
+	// labels are further key-value pairs, at most 32. Not used. Mutable.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=32
 	Labels map[string]string `json:"labels,omitempty"`
@@ -50,7 +50,7 @@ type MeteringMetadata struct {
 
 // MaaSAuthPolicySpec says who may call which models.
 type MaaSAuthPolicySpec struct {
-	// ModelRefs are the models the subjects may call, 1 to 128, each listed once.
+	// modelRefs are the models the subjects may call, 1 to 128, each listed once.
 	// Required. Mutable.
 	// +required
 	// +listType=atomic
@@ -59,12 +59,12 @@ type MaaSAuthPolicySpec struct {
 	// +kubebuilder:validation:XValidation:rule="size(self) > 128 || !self.all(x, has(x.name) && has(x.__namespace__)) || self.all(x, self.exists_one(y, x.name == y.name && x.__namespace__ == y.__namespace__))",message="modelRefs must not name the same model (namespace and name) more than once"
 	ModelRefs []ModelReference `json:"modelRefs"`
 
-	// Subjects are the callers who are admitted; at least one group or user.
-	// Required. Mutable.
+	// subjects says who may call the models; at least one group or user. Required.
+	// Mutable.
 	// +required
 	Subjects Subjects `json:"subjects"`
 
-	// MeteringMetadata is accepted for compatibility and ignored; set
+	// meteringMetadata is accepted for compatibility and ignored; set
 	// spec.tokenMetadata of the MaaSSubscription instead. Deprecated. Mutable.
 	// +optional
 	MeteringMetadata *MeteringMetadata `json:"meteringMetadata,omitempty"`
@@ -74,13 +74,13 @@ type MaaSAuthPolicySpec struct {
 type AuthPolicyRefStatus struct {
 	ResourceRefStatus `json:",inline"`
 
-	// Model is the name of the MaaSModelRef the AuthPolicy protects.
+	// model is the name of the MaaSModelRef the AuthPolicy protects.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
 	Model string `json:"model"`
 
-	// ModelNamespace is the namespace of that MaaSModelRef.
+	// modelNamespace is the namespace of that MaaSModelRef.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
@@ -89,23 +89,23 @@ type AuthPolicyRefStatus struct {
 
 // MaaSAuthPolicyStatus reports whether the access is enforced.
 type MaaSAuthPolicyStatus struct {
-	// ObservedGeneration is the metadata.generation this status was computed for.
+	// observedGeneration is the metadata.generation this status was computed for.
 	// When it is smaller than metadata.generation the status is about an earlier
 	// spec.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
-	// Conditions are the latest observations, one per type.
+	// conditions are the latest observations, one per type.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 
-	// Phase sums the conditions up in one word.
+	// phase sums the conditions up in one word.
 	// +optional
 	Phase Phase `json:"phase,omitempty"`
 
-	// AuthPolicies are the generated Kuadrant AuthPolicies, one per model.
+	// authPolicies are the generated Kuadrant AuthPolicies, one per model.
 	// +optional
 	// +listType=atomic
 	AuthPolicies []AuthPolicyRefStatus `json:"authPolicies,omitempty"`
@@ -127,11 +127,11 @@ type MaaSAuthPolicy struct {
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitzero"`
 
-	// Spec says who may call which models. Required.
+	// spec says who may call which models. Required.
 	// +optional
 	Spec MaaSAuthPolicySpec `json:"spec,omitzero"`
 
-	// Status is written by the operator.
+	// status is written by the operator.
 	// +optional
 	Status MaaSAuthPolicyStatus `json:"status,omitzero"`
 }

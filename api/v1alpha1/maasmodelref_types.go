@@ -20,12 +20,12 @@ type BackendKind string
 // BackendReference names the object that serves the model, in the namespace of the
 // MaaSModelRef.
 type BackendReference struct {
-	// Kind of the backend: "LLMInferenceService" (KServe, in the cluster) or
+	// kind of the backend: "LLMInferenceService" (KServe, in the cluster) or
 	// "ExternalModel" (a provider outside the cluster). Required. Mutable.
 	// +required
 	Kind BackendKind `json:"kind"`
 
-	// Name of the backend object in the same namespace. Required, 1 to 253
+	// name of the backend object in the same namespace. Required, 1 to 253
 	// characters. Mutable.
 	// +required
 	// +kubebuilder:validation:MinLength=1
@@ -35,11 +35,11 @@ type BackendReference struct {
 
 // MaaSModelRefSpec says which model is published.
 type MaaSModelRefSpec struct {
-	// ModelRef names the backend that serves the model. Required. Mutable.
+	// modelRef names the backend that serves the model. Required. Mutable.
 	// +required
 	ModelRef BackendReference `json:"modelRef"`
 
-	// EndpointOverride replaces the discovered URL of the model in
+	// endpointOverride replaces the discovered URL of the model in
 	// status.endpoint once the model is Ready. Clients send their credentials
 	// there, so it must be an https URL: a host with optional port and path, without
 	// credentials, query or fragment, for example
@@ -50,7 +50,7 @@ type MaaSModelRefSpec struct {
 	// +kubebuilder:validation:XValidation:rule="size(self) > 2048 || size(self) == 0 || (isURL(self) && self.matches('^https://[^/?#@\\\\s]+(/[^?#\\\\s]*)?$'))",message="endpointOverride must be an https URL with a host and an optional path, without credentials, query or fragment, for example https://models.example.com/llm/granite"
 	EndpointOverride string `json:"endpointOverride,omitempty"`
 
-	// TenantRef is the name of the AITenant the model belongs to. Default: the
+	// tenantRef is the name of the AITenant the model belongs to. Default: the
 	// tenant that owns the namespace of the MaaSModelRef, else the default tenant. A
 	// model belongs to exactly one tenant. Mutable.
 	// +optional
@@ -62,62 +62,62 @@ type MaaSModelRefSpec struct {
 // MaaSModelRefStatus reports where the model is served and whether it can be used.
 // It never names the policies or subscriptions that refer to the model.
 type MaaSModelRefStatus struct {
-	// ObservedGeneration is the metadata.generation this status was computed for.
+	// observedGeneration is the metadata.generation this status was computed for.
 	// When it is smaller than metadata.generation the status is about an earlier
 	// spec.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
-	// Conditions are the latest observations, one per type.
+	// conditions are the latest observations, one per type.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 
-	// Phase sums the conditions up in one word.
+	// phase sums the conditions up in one word.
 	// +optional
 	Phase ModelPhase `json:"phase,omitempty"`
 
-	// Endpoint is the URL of the model, with its path. Empty unless the phase is
+	// endpoint is the URL of the model, with its path. Empty unless the phase is
 	// Ready.
 	// +optional
 	Endpoint string `json:"endpoint,omitempty"`
 
-	// BaseURL is the URL shared by all models that the gateway tells apart by the
+	// baseURL is the URL shared by all models that the gateway tells apart by the
 	// "model" field of the request body. Empty when the gateway does not route by
 	// body, and unless the phase is Ready.
 	// +optional
 	BaseURL string `json:"baseURL,omitempty"`
 
-	// HTTPRouteName is the name of the HTTPRoute that serves the model.
+	// httpRouteName is the name of the HTTPRoute that serves the model.
 	// +optional
 	HTTPRouteName string `json:"httpRouteName,omitempty"`
 
-	// HTTPRouteNamespace is the namespace of that HTTPRoute; the generated policies
+	// httpRouteNamespace is the namespace of that HTTPRoute; the generated policies
 	// live there.
 	// +optional
 	HTTPRouteNamespace string `json:"httpRouteNamespace,omitempty"`
 
-	// HTTPRouteGatewayName is the name of the Gateway the HTTPRoute is attached to:
+	// httpRouteGatewayName is the name of the Gateway the HTTPRoute is attached to:
 	// the tenant's Gateway if the route has it as a parent, else its first parent.
 	// +optional
 	HTTPRouteGatewayName string `json:"httpRouteGatewayName,omitempty"`
 
-	// HTTPRouteGatewayNamespace is the namespace of that Gateway.
+	// httpRouteGatewayNamespace is the namespace of that Gateway.
 	// +optional
 	HTTPRouteGatewayNamespace string `json:"httpRouteGatewayNamespace,omitempty"`
 
-	// HTTPRouteHostnames are the host names of the HTTPRoute.
+	// httpRouteHostnames are the host names of the HTTPRoute.
 	// +optional
 	// +listType=atomic
 	HTTPRouteHostnames []string `json:"httpRouteHostnames,omitempty"`
 
-	// ResolvedTenantRef is the value of spec.tenantRef after that AITenant was found.
+	// resolvedTenantRef is the value of spec.tenantRef after that AITenant was found.
 	// Empty when spec.tenantRef is empty.
 	// +optional
 	ResolvedTenantRef string `json:"resolvedTenantRef,omitempty"`
 
-	// ResolvedModelAlias is the name clients write in the "model" field of a request
+	// resolvedModelAlias is the name clients write in the "model" field of a request
 	// body when the gateway routes by body. Once known it is never cleared.
 	// +optional
 	ResolvedModelAlias string `json:"resolvedModelAlias,omitempty"`
@@ -141,11 +141,11 @@ type MaaSModelRef struct {
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitzero"`
 
-	// Spec says which model is published. Required.
+	// spec says which model is published. Required.
 	// +optional
 	Spec MaaSModelRefSpec `json:"spec,omitzero"`
 
-	// Status is written by the operator.
+	// status is written by the operator.
 	// +optional
 	Status MaaSModelRefStatus `json:"status,omitzero"`
 }

@@ -9,14 +9,14 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 // groups or is one of the users.
 // +kubebuilder:validation:XValidation:rule="(has(self.groups) && size(self.groups) > 0) || (has(self.users) && size(self.users) > 0)",message="at least one group or user must be specified in owner"
 type Owner struct {
-	// Groups whose members own the subscription, each an object with a name:
+	// groups whose members own the subscription, each an object with a name:
 	// "groups: [{name: data-scientists}]". At most 256. Default: none. Mutable.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=256
 	Groups []GroupReference `json:"groups,omitempty"`
 
-	// Users who own the subscription, each a plain string, meant for service
+	// users who own the subscription, each a plain string, meant for service
 	// accounts: "users: [system:serviceaccount:apps:bot]". At most 256, each 1 to 320
 	// characters without control characters, compared exactly and case sensitively.
 	// Default: none. Mutable.
@@ -31,14 +31,14 @@ type Owner struct {
 
 // TokenRateLimit allows a number of tokens per window of time.
 type TokenRateLimit struct {
-	// Limit is the number of tokens (prompt and completion together) allowed per
+	// limit is the number of tokens (prompt and completion together) allowed per
 	// window, 1 to 1000000000. Required. Mutable.
 	// +required
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=1000000000
 	Limit int64 `json:"limit"`
 
-	// Window is the length of the window: 1 to 4 digits without leading zero and a
+	// window is the length of the window: 1 to 4 digits without leading zero and a
 	// unit, s, m or h, for example "30s", "1m" or "24h"; at most 366 days ("8784h").
 	// There is no unit for days. Windows are compared as written: "1m" and "60s" are
 	// different limits. Required. Mutable.
@@ -53,7 +53,7 @@ type TokenRateLimit struct {
 
 // BillingRate is a price.
 type BillingRate struct {
-	// PerToken is the price of one token as a decimal number without sign or
+	// perToken is the price of one token as a decimal number without sign or
 	// exponent, for example "0.0000025". "0" is free; a missing price is unknown, not
 	// free. It is shown to clients and not used for enforcement. Required, at most 32
 	// characters. Mutable.
@@ -67,25 +67,25 @@ type BillingRate struct {
 // ModelSubscription grants the owner tokens of one model.
 // +kubebuilder:validation:XValidation:rule="(has(self.unlimited) && self.unlimited) != (has(self.tokenRateLimits) && size(self.tokenRateLimits) > 0)",message="set either unlimited: true or at least one entry in tokenRateLimits, but not both"
 type ModelSubscription struct {
-	// Name of the MaaSModelRef. Required, 1 to 63 characters. Mutable.
+	// name of the MaaSModelRef. Required, 1 to 63 characters. Mutable.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
 	Name string `json:"name"`
 
-	// Namespace of the MaaSModelRef. Required, 1 to 63 characters; there is no
+	// namespace of the MaaSModelRef. Required, 1 to 63 characters; there is no
 	// default, not even the namespace of the subscription. Mutable.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
 	Namespace string `json:"namespace"`
 
-	// Unlimited, when true, grants tokens without limit; usage is still counted and
+	// unlimited, when true, grants tokens without limit; usage is still counted and
 	// reported. Must not be set together with tokenRateLimits. Default false. Mutable.
 	// +optional
 	Unlimited bool `json:"unlimited,omitempty"`
 
-	// TokenRateLimits are the limits for each user of the subscription on this model,
+	// tokenRateLimits are the limits for each user of the subscription on this model,
 	// 1 to 8; all of them apply. Required unless unlimited is true. Mutable.
 	// +optional
 	// +listType=atomic
@@ -93,7 +93,7 @@ type ModelSubscription struct {
 	// +kubebuilder:validation:MaxItems=8
 	TokenRateLimits []TokenRateLimit `json:"tokenRateLimits,omitempty"`
 
-	// BillingRate is the price of the model in this subscription, shown to clients.
+	// billingRate is the price of the model in this subscription, shown to clients.
 	// Default: no price. Mutable.
 	// +optional
 	BillingRate *BillingRate `json:"billingRate,omitempty"`
@@ -101,17 +101,17 @@ type ModelSubscription struct {
 
 // TokenMetadata describes to whom the usage of a subscription is attributed.
 type TokenMetadata struct {
-	// OrganizationID is attached to the usage of the subscription, for example
+	// organizationId is attached to the usage of the subscription, for example
 	// "acme". Default: none. Mutable.
 	// +optional
 	OrganizationID string `json:"organizationId,omitempty"`
 
-	// CostCenter is attached to the usage of the subscription, for example "cc-42".
+	// costCenter is attached to the usage of the subscription, for example "cc-42".
 	// Default: none. Mutable.
 	// +optional
 	CostCenter string `json:"costCenter,omitempty"`
 
-	// Labels are further key-value pairs shown to clients with the subscription, at
+	// labels are further key-value pairs shown to clients with the subscription, at
 	// most 32. Default: none. Mutable.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=32
@@ -120,12 +120,12 @@ type TokenMetadata struct {
 
 // MaaSSubscriptionSpec says who may use how many tokens of which models.
 type MaaSSubscriptionSpec struct {
-	// Owner are the callers who may use the subscription; at least one group or user.
-	// Required. Mutable.
+	// owner says who may use the subscription; at least one group or user. Required.
+	// Mutable.
 	// +required
 	Owner Owner `json:"owner"`
 
-	// ModelRefs are the models of the subscription with their limits, 1 to 128, each
+	// modelRefs are the models of the subscription with their limits, 1 to 128, each
 	// model listed once. Required. Mutable.
 	// +required
 	// +listType=atomic
@@ -134,12 +134,12 @@ type MaaSSubscriptionSpec struct {
 	// +kubebuilder:validation:XValidation:rule="size(self) > 128 || !self.all(x, has(x.name) && has(x.__namespace__)) || self.all(x, self.exists_one(y, x.name == y.name && x.__namespace__ == y.__namespace__))",message="modelRefs must not name the same model (namespace and name) more than once"
 	ModelRefs []ModelSubscription `json:"modelRefs"`
 
-	// TokenMetadata describes to whom the usage is attributed. Default: nobody.
+	// tokenMetadata describes to whom the usage is attributed. Default: nobody.
 	// Mutable.
 	// +optional
 	TokenMetadata *TokenMetadata `json:"tokenMetadata,omitempty"`
 
-	// Priority decides which subscription a new API key is bound to when its owner
+	// priority decides which subscription a new API key is bound to when its owner
 	// has several and names none: the highest wins, then the largest limit per second,
 	// then namespace and name. It has no influence on requests. Default 0, minimum 0.
 	// Mutable.
@@ -172,7 +172,7 @@ type ModelRefStatus struct {
 type TokenRateLimitStatus struct {
 	ResourceRefStatus `json:",inline"`
 
-	// Model is the name of the MaaSModelRef the TokenRateLimitPolicy limits.
+	// model is the name of the MaaSModelRef the TokenRateLimitPolicy limits.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
@@ -181,35 +181,35 @@ type TokenRateLimitStatus struct {
 
 // MaaSSubscriptionStatus reports whether the limits are enforced.
 type MaaSSubscriptionStatus struct {
-	// ObservedGeneration is the metadata.generation this status was computed for.
+	// observedGeneration is the metadata.generation this status was computed for.
 	// When it is smaller than metadata.generation the status is about an earlier
 	// spec.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
-	// Conditions are the latest observations, one per type.
+	// conditions are the latest observations, one per type.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 
-	// Phase sums the conditions up in one word.
+	// phase sums the conditions up in one word.
 	// +optional
 	Phase Phase `json:"phase,omitempty"`
 
-	// ModelRefStatuses has one entry per model of the subscription, in the order of
+	// modelRefStatuses has one entry per model of the subscription, in the order of
 	// spec.modelRefs.
 	// +optional
 	// +listType=atomic
 	ModelRefStatuses []ModelRefStatus `json:"modelRefStatuses,omitempty"`
 
-	// TokenRateLimitStatuses has one entry per model of the subscription: the
+	// tokenRateLimitStatuses has one entry per model of the subscription: the
 	// generated TokenRateLimitPolicy.
 	// +optional
 	// +listType=atomic
 	TokenRateLimitStatuses []TokenRateLimitStatus `json:"tokenRateLimitStatuses,omitempty"`
 
-	// RateLimitIdentity is "short", or "legacy" for a subscription that existed before
+	// rateLimitIdentity is "short", or "legacy" for a subscription that existed before
 	// an upgrade from a release without short identifiers. Set once, never changed.
 	// +optional
 	RateLimitIdentity RateLimitIdentity `json:"rateLimitIdentity,omitempty"`
@@ -231,11 +231,11 @@ type MaaSSubscription struct {
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitzero"`
 
-	// Spec says who may use how many tokens of which models. Required.
+	// spec says who may use how many tokens of which models. Required.
 	// +optional
 	Spec MaaSSubscriptionSpec `json:"spec,omitzero"`
 
-	// Status is written by the operator.
+	// status is written by the operator.
 	// +optional
 	Status MaaSSubscriptionStatus `json:"status,omitzero"`
 }

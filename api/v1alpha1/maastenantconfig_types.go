@@ -7,14 +7,14 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 // TenantAPIKeysConfig governs the API keys of a tenant.
 type TenantAPIKeysConfig struct {
-	// MaxExpirationDays is the longest life in days a user can ask for when making an
+	// maxExpirationDays is the longest life in days a user can ask for when making an
 	// API key. Minimum 1. Default: 90, applied by the operator. Mutable; existing keys
 	// keep their life.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	MaxExpirationDays *int32 `json:"maxExpirationDays,omitempty"`
 
-	// DeletionRetentionDays is the time in days for which keys that were invalidated
+	// deletionRetentionDays is the time in days for which keys that were invalidated
 	// by deleting their tenant are kept before they are removed from the database.
 	// Default 90, minimum 1. Mutable.
 	// +optional
@@ -25,22 +25,22 @@ type TenantAPIKeysConfig struct {
 
 // TelemetryMetricsConfig chooses the labels of usage metrics.
 type TelemetryMetricsConfig struct {
-	// CaptureOrganization adds the label organization_id. Default true. Mutable.
+	// captureOrganization adds the label organization_id. Default true. Mutable.
 	// +optional
 	// +kubebuilder:default=true
 	CaptureOrganization *bool `json:"captureOrganization,omitempty"`
 
-	// CaptureUser adds the label user: privacy sensitive. Default false. Mutable.
+	// captureUser adds the label user: privacy sensitive. Default false. Mutable.
 	// +optional
 	// +kubebuilder:default=false
 	CaptureUser *bool `json:"captureUser,omitempty"`
 
-	// CaptureGroup adds the label group: many more series. Default false. Mutable.
+	// captureGroup adds the label group: many more series. Default false. Mutable.
 	// +optional
 	// +kubebuilder:default=false
 	CaptureGroup *bool `json:"captureGroup,omitempty"`
 
-	// CaptureModelUsage adds the label model. Default true. Mutable.
+	// captureModelUsage adds the label model. Default true. Mutable.
 	// +optional
 	// +kubebuilder:default=true
 	CaptureModelUsage *bool `json:"captureModelUsage,omitempty"`
@@ -49,12 +49,12 @@ type TelemetryMetricsConfig struct {
 // TelemetryLogsConfig chooses the fields of usage logs. It is independent of the
 // labels of metrics.
 type TelemetryLogsConfig struct {
-	// CaptureUser adds the field user_id: privacy sensitive. Default false. Mutable.
+	// captureUser adds the field user_id: privacy sensitive. Default false. Mutable.
 	// +optional
 	// +kubebuilder:default=false
 	CaptureUser *bool `json:"captureUser,omitempty"`
 
-	// CaptureOrganization adds the field organization_id. Default true. Mutable.
+	// captureOrganization adds the field organization_id. Default true. Mutable.
 	// +optional
 	// +kubebuilder:default=true
 	CaptureOrganization *bool `json:"captureOrganization,omitempty"`
@@ -62,31 +62,31 @@ type TelemetryLogsConfig struct {
 
 // TenantTelemetryConfig governs the telemetry of a tenant's gateway.
 type TenantTelemetryConfig struct {
-	// Enabled creates the TelemetryPolicy and the Istio Telemetry of the tenant's
+	// enabled creates the TelemetryPolicy and the Istio Telemetry of the tenant's
 	// gateway. Default true, also when telemetry or spec is left out. Mutable.
 	// +optional
 	// +kubebuilder:default=true
 	Enabled *bool `json:"enabled,omitempty"`
 
-	// Metrics chooses the labels of usage metrics. Default: see its fields. Mutable.
+	// metrics chooses the labels of usage metrics. Default: see its fields. Mutable.
 	// +optional
 	Metrics *TelemetryMetricsConfig `json:"metrics,omitempty"`
 
-	// Logs chooses the fields of usage logs. Default: see its fields. Mutable.
+	// logs chooses the fields of usage logs. Default: see its fields. Mutable.
 	// +optional
 	Logs *TelemetryLogsConfig `json:"logs,omitempty"`
 }
 
 // PayloadAutoscalingConfig scales payload processing with its load.
 type PayloadAutoscalingConfig struct {
-	// MaxReplicas is the largest number of replicas, 1 to 100. Default 10. Mutable.
+	// maxReplicas is the largest number of replicas, 1 to 100. Default 10. Mutable.
 	// +optional
 	// +kubebuilder:default=10
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=100
 	MaxReplicas *int32 `json:"maxReplicas,omitempty"`
 
-	// TargetCPUUtilization is the mean CPU use aimed at, in percent of the requested
+	// targetCPUUtilization is the mean CPU use aimed at, in percent of the requested
 	// CPU, 1 to 100. Default 70. Mutable.
 	// +optional
 	// +kubebuilder:default=70
@@ -94,7 +94,7 @@ type PayloadAutoscalingConfig struct {
 	// +kubebuilder:validation:Maximum=100
 	TargetCPUUtilization *int32 `json:"targetCPUUtilization,omitempty"`
 
-	// TargetMemoryUtilization is the mean memory use aimed at, in percent of the
+	// targetMemoryUtilization is the mean memory use aimed at, in percent of the
 	// requested memory, 1 to 100. Default 80. Mutable.
 	// +optional
 	// +kubebuilder:default=80
@@ -105,14 +105,14 @@ type PayloadAutoscalingConfig struct {
 
 // PayloadProcessingConfig sizes the payload processing of a tenant.
 type PayloadProcessingConfig struct {
-	// Replicas is the number of replicas, the smallest number when autoscaling is
+	// replicas is the number of replicas, the smallest number when autoscaling is
 	// set. 1 to 100. Default: 1, applied by the operator. Mutable.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=100
 	Replicas *int32 `json:"replicas,omitempty"`
 
-	// Autoscaling, when present (even empty), scales with the load. Default: off.
+	// autoscaling, when present (even empty), scales with the load. Default: off.
 	// Mutable.
 	// +optional
 	Autoscaling *PayloadAutoscalingConfig `json:"autoscaling,omitempty"`
@@ -121,15 +121,15 @@ type PayloadProcessingConfig struct {
 // MaasTenantConfigSpec configures the services of a tenant. Nothing in it is
 // required.
 type MaasTenantConfigSpec struct {
-	// APIKeys governs the API keys of the tenant. Default: see its fields. Mutable.
+	// apiKeys governs the API keys of the tenant. Default: see its fields. Mutable.
 	// +optional
 	APIKeys *TenantAPIKeysConfig `json:"apiKeys,omitempty"`
 
-	// Telemetry governs metrics and usage logs. Default: see its fields. Mutable.
+	// telemetry governs metrics and usage logs. Default: see its fields. Mutable.
 	// +optional
 	Telemetry *TenantTelemetryConfig `json:"telemetry,omitempty"`
 
-	// PayloadProcessing sizes the payload processing. Default: see its fields.
+	// payloadProcessing sizes the payload processing. Default: see its fields.
 	// Mutable.
 	// +optional
 	PayloadProcessing *PayloadProcessingConfig `json:"payloadProcessing,omitempty"`
@@ -137,23 +137,23 @@ type MaasTenantConfigSpec struct {
 
 // MaasTenantConfigStatus reports on the services of the tenant.
 type MaasTenantConfigStatus struct {
-	// ObservedGeneration is the metadata.generation this status was computed for.
+	// observedGeneration is the metadata.generation this status was computed for.
 	// When it is smaller than metadata.generation the status is about an earlier
 	// spec.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
-	// Conditions are the latest observations, one per type.
+	// conditions are the latest observations, one per type.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 
-	// Phase sums the conditions up in one word. Empty while the tenant is unmanaged.
+	// phase sums the conditions up in one word. Empty while the tenant is unmanaged.
 	// +optional
 	Phase TenantPhase `json:"phase,omitempty"`
 
-	// InfraNamespace is the namespace in which the tenant's maas-api runs and looks
+	// infraNamespace is the namespace in which the tenant's maas-api runs and looks
 	// for its database Secret.
 	// +optional
 	// +kubebuilder:validation:MaxLength=63
@@ -178,11 +178,11 @@ type MaasTenantConfig struct {
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitzero"`
 
-	// Spec configures the services of the tenant. Default: see its fields.
+	// spec configures the services of the tenant. Default: see its fields.
 	// +optional
 	Spec MaasTenantConfigSpec `json:"spec,omitzero"`
 
-	// Status is written by the operator.
+	// status is written by the operator.
 	// +optional
 	Status MaasTenantConfigStatus `json:"status,omitzero"`
 }

@@ -5,13 +5,13 @@ package v1alpha1
 
 // ModelReference names a MaaSModelRef, in any namespace of the same tenant.
 type ModelReference struct {
-	// Name of the MaaSModelRef. Required, at most 63 characters. Mutable.
+	// name of the MaaSModelRef. Required, at most 63 characters. Mutable.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
 	Name string `json:"name"`
 
-	// Namespace of the MaaSModelRef. Required, at most 63 characters; there is no
+	// namespace of the MaaSModelRef. Required, at most 63 characters; there is no
 	// default, not even the namespace of the referring object. Mutable.
 	// +required
 	// +kubebuilder:validation:MinLength=1
@@ -21,7 +21,7 @@ type ModelReference struct {
 
 // GroupReference names a group as the cluster or the identity provider reports it.
 type GroupReference struct {
-	// Name of the group, compared exactly and case sensitively, for example
+	// name of the group, compared exactly and case sensitively, for example
 	// "system:authenticated" or "data-scientists". Required, 1 to 253 characters
 	// without control characters. Mutable.
 	// +required
@@ -33,26 +33,26 @@ type GroupReference struct {
 
 // ResourceRefStatus reports on one object that a policy or subscription refers to.
 type ResourceRefStatus struct {
-	// Name of the object.
+	// name of the object.
 	// +required
 	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name"`
 
-	// Namespace of the object.
+	// namespace of the object.
 	// +required
 	// +kubebuilder:validation:MaxLength=63
 	Namespace string `json:"namespace"`
 
-	// Ready tells whether the object exists and does its part.
+	// ready tells whether the object exists and does its part.
 	// +required
 	Ready bool `json:"ready"`
 
-	// Reason is a CamelCase word for the state, for example "Valid" or "NotFound".
+	// reason is a CamelCase word for the state, for example "Valid" or "NotFound".
 	// New words may be added in any release.
 	// +optional
 	Reason ConditionReason `json:"reason,omitempty"`
 
-	// Message explains the state in one sentence, at most 1024 characters.
+	// message explains the state in one sentence, at most 1024 characters.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	Message string `json:"message,omitempty"`
@@ -60,13 +60,13 @@ type ResourceRefStatus struct {
 
 // TenantGatewayRef names a Gateway.
 type TenantGatewayRef struct {
-	// Namespace of the Gateway. Default "openshift-ingress". At most 63 characters.
+	// namespace of the Gateway. Default "openshift-ingress". At most 63 characters.
 	// +optional
 	// +kubebuilder:default=openshift-ingress
 	// +kubebuilder:validation:MaxLength=63
 	Namespace string `json:"namespace,omitempty"`
 
-	// Name of the Gateway. Default "maas-default-gateway". At most 63 characters.
+	// name of the Gateway. Default "maas-default-gateway". At most 63 characters.
 	// +optional
 	// +kubebuilder:default=maas-default-gateway
 	// +kubebuilder:validation:MaxLength=63
@@ -76,7 +76,7 @@ type TenantGatewayRef struct {
 // TenantExternalOIDCConfig lets users of an OIDC identity provider call a tenant's
 // API with the provider's tokens, beside cluster tokens and API keys.
 type TenantExternalOIDCConfig struct {
-	// IssuerURL is the issuer of the tokens, exactly as in their "iss" claim, for
+	// issuerUrl is the issuer of the tokens, exactly as in their "iss" claim, for
 	// example "https://keycloak.example.com/realms/maas". Required, https only,
 	// 9 to 2048 characters. Mutable.
 	// +required
@@ -85,7 +85,7 @@ type TenantExternalOIDCConfig struct {
 	// +kubebuilder:validation:Pattern=`^https://\S+$`
 	IssuerURL string `json:"issuerUrl"`
 
-	// ClientID is the client the tokens must have been issued for: the "azp" claim
+	// clientId is the client the tokens must have been issued for: the "azp" claim
 	// equals it, or "azp" is absent and "aud" contains it. Required, 1 to 256
 	// characters without white space. Mutable.
 	// +required
@@ -94,7 +94,7 @@ type TenantExternalOIDCConfig struct {
 	// +kubebuilder:validation:Pattern=`^\S+$`
 	ClientID string `json:"clientId"`
 
-	// TTL is the time in seconds for which the provider's signing keys are cached.
+	// ttl is the time in seconds for which the provider's signing keys are cached.
 	// Default 300, minimum 30. Mutable.
 	// +optional
 	// +kubebuilder:default=300

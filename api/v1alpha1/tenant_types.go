@@ -7,24 +7,24 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 // TenantSpec is the configuration of a tenant as earlier releases had it.
 type TenantSpec struct {
-	// GatewayRef names the tenant's Gateway. Moved to AITenant spec.gateway.
+	// gatewayRef names the tenant's Gateway. Moved to AITenant spec.gateway.
 	// +optional
 	GatewayRef *TenantGatewayRef `json:"gatewayRef,omitempty"`
 
-	// ExternalOIDC admits tokens of an OIDC identity provider. Moved to AITenant
+	// externalOIDC admits tokens of an OIDC identity provider. Moved to AITenant
 	// spec.oidc.
 	// +optional
 	ExternalOIDC *TenantExternalOIDCConfig `json:"externalOIDC,omitempty"`
 
-	// APIKeys governs API keys. Moved to MaasTenantConfig spec.apiKeys.
+	// apiKeys governs API keys. Moved to MaasTenantConfig spec.apiKeys.
 	// +optional
 	APIKeys *TenantAPIKeysConfig `json:"apiKeys,omitempty"`
 
-	// Telemetry governs telemetry. Moved to MaasTenantConfig spec.telemetry.
+	// telemetry governs telemetry. Moved to MaasTenantConfig spec.telemetry.
 	// +optional
 	Telemetry *TenantTelemetryConfig `json:"telemetry,omitempty"`
 
-	// PayloadProcessing sizes payload processing. Moved to MaasTenantConfig
+	// payloadProcessing sizes payload processing. Moved to MaasTenantConfig
 	// spec.payloadProcessing.
 	// +optional
 	PayloadProcessing *PayloadProcessingConfig `json:"payloadProcessing,omitempty"`
@@ -32,19 +32,19 @@ type TenantSpec struct {
 
 // TenantStatus is the last status an earlier release wrote.
 type TenantStatus struct {
-	// ObservedGeneration is the metadata.generation this status was computed for.
+	// observedGeneration is the metadata.generation this status was computed for.
 	// When it is smaller than metadata.generation the status is about an earlier
 	// spec.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
-	// Conditions are the latest observations, one per type.
+	// conditions are the latest observations, one per type.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 
-	// Phase is the last phase an earlier release wrote.
+	// phase is the last phase an earlier release wrote.
 	// +optional
 	Phase TenantPhase `json:"phase,omitempty"`
 }
@@ -67,11 +67,11 @@ type Tenant struct {
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitzero"`
 
-	// Spec is the configuration to migrate.
+	// spec is the configuration to migrate.
 	// +optional
 	Spec TenantSpec `json:"spec,omitzero"`
 
-	// Status is no longer written.
+	// status is no longer written.
 	// +optional
 	Status TenantStatus `json:"status,omitzero"`
 }

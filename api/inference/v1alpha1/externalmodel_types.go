@@ -7,25 +7,25 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 // ExternalProviderBinding says how a model is called at one provider.
 type ExternalProviderBinding struct {
-	// Ref names the ExternalProvider in the same namespace. Required. Mutable.
+	// ref names the ExternalProvider in the same namespace. Required. Mutable.
 	// +required
 	Ref LocalReference `json:"ref"`
 
-	// TargetModel is the provider's name of the model, for example "gpt-4o". Required,
+	// targetModel is the provider's name of the model, for example "gpt-4o". Required,
 	// 1 to 253 characters. Mutable.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	TargetModel string `json:"targetModel"`
 
-	// APIFormat is the format of requests and replies: "openai-chat" or "messages"
+	// apiFormat is the format of requests and replies: "openai-chat" or "messages"
 	// (Anthropic). Required, 1 to 63 characters. Mutable.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
 	APIFormat string `json:"apiFormat"`
 
-	// Path is the path of the provider's API, for example "/v1/chat/completions"; it
+	// path is the path of the provider's API, for example "/v1/chat/completions"; it
 	// may contain placeholders {key} that are filled from config. Required, starts with
 	// /, at most 512 characters. Mutable.
 	// +required
@@ -34,7 +34,7 @@ type ExternalProviderBinding struct {
 	// +kubebuilder:validation:Pattern=`^/.*`
 	Path string `json:"path"`
 
-	// Weight is the share of requests this provider gets among all of the model, 0 to
+	// weight is the share of requests this provider gets among all of the model, 0 to
 	// 100; 0 disables it. Default 1. Mutable.
 	// +optional
 	// +kubebuilder:default=1
@@ -42,12 +42,12 @@ type ExternalProviderBinding struct {
 	// +kubebuilder:validation:Maximum=100
 	Weight *int32 `json:"weight,omitempty"`
 
-	// Config are values for placeholders and settings; they override spec.config of the
+	// config are values for placeholders and settings; they override spec.config of the
 	// ExternalProvider. Default: none. Mutable.
 	// +optional
 	Config map[string]string `json:"config,omitempty"`
 
-	// Auth overrides spec.auth of the ExternalProvider. Default: not overridden.
+	// auth overrides spec.auth of the ExternalProvider. Default: not overridden.
 	// Mutable.
 	// +optional
 	Auth *ProviderAuth `json:"auth,omitempty"`
@@ -55,13 +55,13 @@ type ExternalProviderBinding struct {
 
 // ExternalModelSpec says which providers serve the model.
 type ExternalModelSpec struct {
-	// ModelName is the name clients use. Default: the name of the object. At most 253
+	// modelName is the name clients use. Default: the name of the object. At most 253
 	// characters. Mutable.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	ModelName string `json:"modelName,omitempty"`
 
-	// ExternalProviderRefs are the providers that serve the model, 1 to 64. Required.
+	// externalProviderRefs are the providers that serve the model, 1 to 64. Required.
 	// Mutable.
 	// +required
 	// +listType=atomic
@@ -72,21 +72,21 @@ type ExternalModelSpec struct {
 
 // ExternalModelStatus reports where the model is served.
 type ExternalModelStatus struct {
-	// ObservedGeneration is the metadata.generation this status was computed for.
+	// observedGeneration is the metadata.generation this status was computed for.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
-	// Conditions are the latest observations, one per type.
+	// conditions are the latest observations, one per type.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 
-	// Phase sums the conditions up in one word.
+	// phase sums the conditions up in one word.
 	// +optional
 	Phase Phase `json:"phase,omitempty"`
 
-	// HTTPRouteName is the name of the HTTPRoute that serves the model; policies are
+	// httpRouteName is the name of the HTTPRoute that serves the model; policies are
 	// attached to it.
 	// +optional
 	HTTPRouteName string `json:"httpRouteName,omitempty"`
@@ -106,11 +106,11 @@ type ExternalModel struct {
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitzero"`
 
-	// Spec says which providers serve the model. Required.
+	// spec says which providers serve the model. Required.
 	// +optional
 	Spec ExternalModelSpec `json:"spec,omitzero"`
 
-	// Status is written by payload processing.
+	// status is written by payload processing.
 	// +optional
 	Status ExternalModelStatus `json:"status,omitzero"`
 }

@@ -7,14 +7,14 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 // ExternalProviderSpec says where a provider is and how to authenticate there.
 type ExternalProviderSpec struct {
-	// Provider is the style of API and credential, for example "openai" or
+	// provider is the style of API and credential, for example "openai" or
 	// "anthropic". Required, 1 to 63 characters. Mutable.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
 	Provider string `json:"provider"`
 
-	// Endpoint is the provider's host name, of at least two labels, without scheme,
+	// endpoint is the provider's host name, of at least two labels, without scheme,
 	// port and path, for example "api.openai.com". Required, 1 to 253 characters.
 	// Mutable.
 	// +required
@@ -23,11 +23,11 @@ type ExternalProviderSpec struct {
 	// +kubebuilder:validation:Pattern=`^[a-zA-Z0-9]([a-zA-Z0-9\-]*[a-zA-Z0-9])?(\.[a-zA-Z0-9]([a-zA-Z0-9\-]*[a-zA-Z0-9])?)+$`
 	Endpoint string `json:"endpoint"`
 
-	// Auth says how to authenticate. Required. Mutable.
+	// auth says how to authenticate. Required. Mutable.
 	// +required
 	Auth ProviderAuth `json:"auth"`
 
-	// Config are values for placeholders and settings of the provider's style.
+	// config are values for placeholders and settings of the provider's style.
 	// Default: none. Mutable.
 	// +optional
 	Config map[string]string `json:"config,omitempty"`
@@ -35,17 +35,17 @@ type ExternalProviderSpec struct {
 
 // ExternalProviderStatus reports whether the provider can be used.
 type ExternalProviderStatus struct {
-	// ObservedGeneration is the metadata.generation this status was computed for.
+	// observedGeneration is the metadata.generation this status was computed for.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
-	// Conditions are the latest observations, one per type.
+	// conditions are the latest observations, one per type.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 
-	// Phase sums the conditions up in one word.
+	// phase sums the conditions up in one word.
 	// +optional
 	Phase Phase `json:"phase,omitempty"`
 }
@@ -65,11 +65,11 @@ type ExternalProvider struct {
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitzero"`
 
-	// Spec says where the provider is and how to authenticate there. Required.
+	// spec says where the provider is and how to authenticate there. Required.
 	// +optional
 	Spec ExternalProviderSpec `json:"spec,omitzero"`
 
-	// Status is written by payload processing.
+	// status is written by payload processing.
 	// +optional
 	Status ExternalProviderStatus `json:"status,omitzero"`
 }

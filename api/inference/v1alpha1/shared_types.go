@@ -35,7 +35,7 @@ type AuthType string
 
 // LocalReference names an object in the same namespace.
 type LocalReference struct {
-	// Name of the object. Required, 1 to 253 characters: lower case letters, digits and
+	// name of the object. Required, 1 to 253 characters: lower case letters, digits and
 	// -. Mutable.
 	// +required
 	// +kubebuilder:validation:MinLength=1
@@ -46,12 +46,12 @@ type LocalReference struct {
 
 // ProviderAuth says how to authenticate at a provider.
 type ProviderAuth struct {
-	// Type is "apikey", "simple" (older name of apikey), "sigv4" or "oauth2". Required.
+	// type is "apikey", "simple" (older name of apikey), "sigv4" or "oauth2". Required.
 	// Mutable.
 	// +required
 	Type AuthType `json:"type"`
 
-	// SecretRef names the Secret with the credential, in the same namespace. Required.
+	// secretRef names the Secret with the credential, in the same namespace. Required.
 	// Mutable.
 	// +required
 	SecretRef LocalReference `json:"secretRef"`
