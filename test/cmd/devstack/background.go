@@ -1,0 +1,163 @@
+// Copyright The maas-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/opendatahub-io/maas-operator/test/testenv"
+)
+
+// background builds a command that works on the stack in the background, alone.
+func (c *config) background(use, short string, work func(context.Context, *stack, io.Writer) error) *cobra.Command {
+	return &cobra.Command{
+		Use:   use,
+		Short: short,
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			s, err := c.stack(cmd, upDir, true)
+			if err != nil {
+				return err
+			}
+			unlock, err := s.layout.lock()
+			if err != nil {
+				return err
+			}
+			defer unlock()
+			return work(cmd.Context(), s, cmd.OutOrStdout())
+		},
+	}
+}
+
+func (c *config) upCommand() *cobra.Command {
+	return c.background("up", "Leave the stack running in the background", func(ctx context.Context, s *stack, out io.Writer) error {
+		if s.complete() {
+			fmt.Fprintf(out, "Already running. Settings: %s\n", s.relative(s.layout.envFile()))
+			return nil
+		}
+		if err := s.start(ctx); err != nil {
+			return err
+		}
+		s.progress.total("Running in the background")
+		if err := s.present(ctx, out); err != nil {
+			return err
+		}
+		fmt.Fprintf(out, "\nSettings for a shell: . %s\n", s.relative(s.layout.envFile()))
+		return nil
+	})
+}
+
+func (c *config) downCommand() *cobra.Command {
+	return c.background("down", "End exactly what up started", func(ctx context.Context, s *stack, out io.Writer) error {
+		running, err := s.stop(ctx)
+		if err != nil {
+			return err
+		}
+		if running {
+			fmt.Fprintln(out, "Ended.")
+		} else {
+			fmt.Fprintln(out, "Nothing was running.")
+		}
+		return nil
+	})
+}
+
+func (c *config) stopControllerCommand() *cobra.Command {
+	return c.background("stop-controller", "Stop maas-controller; returns when it is gone", func(_ context.Context, s *stack, out io.Writer) error {
+		var err error
+		if s.state, err = s.layout.readState(); err != nil {
+			return err
+		}
+		if s.state.alive(processController) == nil {
+			fmt.Fprintln(out, "maas-controller is not running.")
+			return nil
+		}
+		if err := s.end(processController); err != nil {
+			return err
+		}
+		fmt.Fprintln(out, "maas-controller is stopped.")
+		return nil
+	})
+}
+
+func (c *config) startControllerCommand() *cobra.Command {
+	return c.background("start-controller", "Start maas-controller; returns when it is ready", func(ctx context.Context, s *stack, out io.Writer) error {
+		if err := s.attach(); err != nil {
+			return err
+		}
+		if err := s.startController(ctx); err != nil {
+			return errors.Join(err, s.undo())
+		}
+		fmt.Fprintln(out, "maas-controller is ready.")
+		return nil
+	})
+}
+
+// statusCommand takes no lock: it may be asked while another command works.
+func (c *config) statusCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "status",
+		Short: "Show which processes of up are running",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			s, err := c.stack(cmd, upDir, true)
+			if err != nil {
+				return err
+			}
+			return s.printStatus(cmd.Context(), cmd.OutOrStdout())
+		},
+	}
+}
+
+func (s *stack) printStatus(ctx context.Context, out io.Writer) error {
+	const padding = 2
+	w := tabwriter.NewWriter(out, 0, 0, padding, ' ', 0)
+	fmt.Fprintln(w, "PROCESS\tSTATE\tPID\tLOG")
+
+	attached := s.attach()
+	if attached != nil && !errors.Is(attached, testenv.ErrNotRunning) {
+		return attached
+	}
+	controlPlane := "stopped"
+	if attached == nil {
+		controlPlane = "running"
+	}
+	fmt.Fprintf(w, "control plane\t%s\t-\t%s\n", controlPlane, s.relative(s.layout.controlPlane()))
+	for _, name := range []string{processStandins, processController} {
+		state, pid, log := "stopped", "-", s.logFile(name)
+		if p := s.state.alive(name); p != nil {
+			state, pid = "running", fmt.Sprint(p.PID)
+			if p.Probe != "" && !p.ready(ctx) {
+				state = "not ready"
+			}
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", name, state, pid, s.relative(log))
+	}
+	return w.Flush()
+}
+
+func (c *config) kubeconfigCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "kubeconfig",
+		Short: "Print the path of the kubeconfig of up",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			s, err := c.stack(cmd, upDir, true)
+			if err != nil {
+				return err
+			}
+			if err := s.attach(); err != nil {
+				return err
+			}
+			fmt.Fprintln(cmd.OutOrStdout(), s.env.Kubeconfig())
+			return nil
+		},
+	}
+}

@@ -1,0 +1,158 @@
+// Copyright The maas-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/opendatahub-io/maas-operator/test/testenv"
+)
+
+// runDir and upDir are the data directories below the root; a stack in the
+// foreground and one in the background do not meet.
+const (
+	runDir = ".dev/run"
+	upDir  = ".dev"
+)
+
+// config is what the flags of all commands say.
+type config struct {
+	dir               string
+	withoutController bool
+}
+
+func newRootCommand() *cobra.Command {
+	c := &config{}
+	root := &cobra.Command{
+		Use:   "devstack",
+		Short: "A governed model on a real API server, on this machine",
+		Long: `devstack runs a Kubernetes control plane, maas-controller and stand-ins for
+Kuadrant, the gateway controller and KServe as local processes, and applies the
+samples. The make targets of the same names build what it needs first.`,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+	}
+	root.PersistentFlags().StringVar(&c.dir, "dir", "", "data directory (default .dev/run for run, .dev for the others)")
+	root.PersistentFlags().BoolVar(&c.withoutController, "without-controller", false, "leave maas-controller out")
+	root.AddCommand(
+		c.runCommand(), c.upCommand(), c.downCommand(), c.statusCommand(), c.kubeconfigCommand(),
+		c.stopControllerCommand(), c.startControllerCommand(), standinsCommand(),
+	)
+	return root
+}
+
+func (c *config) stack(cmd *cobra.Command, defaultDir string, keep bool) (*stack, error) {
+	root, err := filepath.Abs(testenv.RepoRoot())
+	if err != nil {
+		return nil, fmt.Errorf("find the checkout: %w", err)
+	}
+	dir := filepath.Join(root, defaultDir)
+	if c.dir != "" {
+		if dir, err = filepath.Abs(c.dir); err != nil {
+			return nil, fmt.Errorf("find the data directory: %w", err)
+		}
+	}
+	return &stack{
+		layout: layout{root: root, dir: dir}, keep: keep, controller: !c.withoutController,
+		progress: newProgress(cmd.ErrOrStderr()),
+	}, nil
+}
+
+func (c *config) runCommand() *cobra.Command {
+	var once bool
+	cmd := &cobra.Command{
+		Use:   "run",
+		Short: "Show a governed model until interrupted; everything ends with this command",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			s, err := c.stack(cmd, runDir, false)
+			if err != nil {
+				return err
+			}
+			return run(cmd.Context(), s, cmd.OutOrStdout(), once)
+		},
+	}
+	cmd.Flags().BoolVar(&once, "once", false, "end after the table")
+	return cmd
+}
+
+// run shows a fresh stack and ends it again.
+func run(ctx context.Context, s *stack, out io.Writer, once bool) (err error) {
+	unlock, err := s.layout.lock()
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	if err := s.layout.clear(); err != nil {
+		return err
+	}
+	if err := s.start(ctx); err != nil {
+		return err
+	}
+	defer func() {
+		err = errors.Join(err, s.progress.step("Ending everything", s.undo))
+	}()
+	s.progress.total("Ready")
+	if err := s.present(ctx, out); err != nil || once {
+		return err
+	}
+	fmt.Fprintln(out, "\nPress Ctrl-C to end everything.")
+	return s.watch(ctx)
+}
+
+// present prints the table and what to do next.
+func (s *stack) present(ctx context.Context, out io.Writer) error {
+	fmt.Fprintln(out)
+	if err := s.show(ctx, out); err != nil {
+		return err
+	}
+	kubectl := fmt.Sprintf("%s --kubeconfig %s", s.relative(s.layout.binary("kubectl")), s.relative(s.env.Kubeconfig()))
+	fmt.Fprintf(out, `
+Kubeconfig: %s
+
+Worth trying:
+  %[2]s get maasmodelrefs,maasauthpolicies,maassubscriptions -A
+  %[2]s -n llm get tokenratelimitpolicy maas-trlp-granite -o yaml
+  %[2]s -n models-as-a-service delete maassubscription platform-premium
+`, s.env.Kubeconfig(), kubectl)
+	return nil
+}
+
+// relative shortens a path below the checkout for display.
+func (s *stack) relative(path string) string {
+	if short, err := filepath.Rel(s.layout.root, path); err == nil && !strings.HasPrefix(short, "..") {
+		return short
+	}
+	return path
+}
+
+// watch returns when the context ends, or with an error when a child does.
+func (s *stack) watch(ctx context.Context) error {
+	const interval = time.Second
+	tick := time.NewTicker(interval)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+		for _, p := range s.state.Processes {
+			if !p.alive() {
+				return p.failure("ended on its own")
+			}
+		}
+		if _, err := testenv.Attach(s.layout.controlPlane()); err != nil {
+			return fmt.Errorf("a part of the control plane ended on its own, see the logs in %s: %w", s.layout.controlPlane(), err)
+		}
+	}
+}

@@ -1,0 +1,283 @@
+// Copyright The maas-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
+	"github.com/opendatahub-io/maas-operator/test/testenv"
+)
+
+const (
+	startTimeout    = 5 * time.Minute
+	childTimeout    = 90 * time.Second
+	convergeTimeout = 3 * time.Minute
+	readyPoll       = 100 * time.Millisecond
+)
+
+// stack is a control plane with everything around it.
+type stack struct {
+	layout layout
+	// keep leaves everything running when this process ends.
+	keep bool
+	// controller tells whether maas-controller is part of the stack.
+	controller bool
+	progress   *progress
+
+	env   *testenv.Env
+	state *state
+	// started lists what this process started, in order; only that is ended
+	// when the start fails.
+	started []func() error
+}
+
+// start brings up whatever does not run yet and waits until the samples are in
+// force. When it fails, what it started is ended again.
+func (s *stack) start(ctx context.Context) (err error) {
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
+	defer cancel()
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, s.undo())
+		}
+	}()
+	if err := s.layout.create(); err != nil {
+		return err
+	}
+	if s.state, err = s.layout.readState(); err != nil {
+		return err
+	}
+	for _, step := range []struct {
+		what string
+		skip bool
+		work func(context.Context) error
+	}{
+		{what: "Starting the control plane", work: s.startControlPlane},
+		{what: "Starting the stand-ins for Kuadrant, the gateway controller and KServe", work: s.startStandins},
+		{what: "Starting maas-controller under its own ServiceAccount", skip: !s.controller, work: s.startController},
+		{what: "Applying config/samples", work: s.applySamples},
+		{what: "Waiting until everything is in force", skip: !s.controller, work: s.converge},
+	} {
+		if step.skip {
+			continue
+		}
+		if err := s.progress.step(step.what, func() error { return step.work(ctx) }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// attach finds the parts of a stack that an earlier command left running.
+func (s *stack) attach() error {
+	var err error
+	if s.state, err = s.layout.readState(); err != nil {
+		return err
+	}
+	if s.env, err = testenv.Attach(s.layout.controlPlane()); err != nil {
+		return fmt.Errorf("%w: start the stack with `make up`", err)
+	}
+	return nil
+}
+
+// complete tells whether every part of the stack runs.
+func (s *stack) complete() bool {
+	if s.attach() != nil || s.state.alive(processStandins) == nil {
+		return false
+	}
+	return !s.controller || s.state.alive(processController) != nil
+}
+
+func (s *stack) startControlPlane(ctx context.Context) error {
+	env, err := testenv.Attach(s.layout.controlPlane())
+	if err == nil {
+		s.env = env
+		s.progress.say("already running")
+		return nil
+	}
+	if !errors.Is(err, testenv.ErrNotRunning) {
+		return err
+	}
+	s.env, err = testenv.Start(ctx, testenv.Options{
+		Dir:         s.layout.controlPlane(),
+		Controllers: true,
+		CRDs:        []testenv.CRDSet{testenv.MaaS, testenv.GatewayAPI, testenv.Kuadrant, testenv.KServe, testenv.Istio},
+		Log:         s.progress,
+		KeepRunning: s.keep,
+	})
+	if err != nil {
+		return err
+	}
+	s.started = append(s.started, s.env.Stop)
+	return s.layout.writeEnv(s.env.Kubeconfig())
+}
+
+func (s *stack) startStandins(ctx context.Context) error {
+	if s.state.alive(processStandins) != nil {
+		s.progress.say("already running")
+		return nil
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return fmt.Errorf("find this program: %w", err)
+	}
+	for _, stale := range []string{s.layout.standinsReady(), s.layout.stallFile()} {
+		if err := os.RemoveAll(stale); err != nil {
+			return fmt.Errorf("remove a file of an earlier run: %w", err)
+		}
+	}
+	p, err := s.launch(command{
+		name: processStandins, path: self, log: s.logFile(processStandins),
+		args: []string{
+			"standins", "--kubeconfig", s.env.Kubeconfig(),
+			"--ready-file", s.layout.standinsReady(), "--stall-file", s.layout.stallFile(),
+		},
+	})
+	if err != nil {
+		return err
+	}
+	return s.awaitReady(ctx, p, func(context.Context) bool {
+		_, err := os.Stat(s.layout.standinsReady())
+		return err == nil
+	})
+}
+
+func (s *stack) applySamples(ctx context.Context) error {
+	objects, err := loadSamples(s.layout.samples())
+	if err != nil {
+		return err
+	}
+	c, err := s.client()
+	if err != nil {
+		return err
+	}
+	if err := applySamples(ctx, c, objects); err != nil {
+		return err
+	}
+	s.progress.say("%d objects", len(objects))
+	return nil
+}
+
+func (s *stack) converge(ctx context.Context) error {
+	c, err := s.client()
+	if err != nil {
+		return err
+	}
+	err = converge(ctx, c, s.progress, convergeTimeout)
+	if err == nil || ctx.Err() != nil {
+		return err
+	}
+	if p := s.state.Processes[processController]; p != nil {
+		return errors.Join(err, p.failure("may know why"))
+	}
+	return err
+}
+
+// show prints what the API server says now.
+func (s *stack) show(ctx context.Context, out io.Writer) error {
+	c, err := s.client()
+	if err != nil {
+		return err
+	}
+	w, err := readWorld(ctx, c)
+	if err != nil {
+		return err
+	}
+	return render(out, w.report())
+}
+
+func (s *stack) client() (client.Client, error) {
+	scheme := runtime.NewScheme()
+	if err := v1alpha1.AddToScheme(scheme); err != nil {
+		return nil, fmt.Errorf("make client: %w", err)
+	}
+	c, err := client.New(s.env.AdminConfig(), client.Options{Scheme: scheme})
+	if err != nil {
+		return nil, fmt.Errorf("make client: %w", err)
+	}
+	return c, nil
+}
+
+// launch starts a child and records it at once.
+func (s *stack) launch(c command) (*process, error) {
+	c.keep = s.keep
+	p, err := start(c)
+	if err != nil {
+		return nil, err
+	}
+	s.started = append(s.started, func() error { return s.end(c.name) })
+	s.state.Processes[c.name] = p
+	return p, s.layout.writeState(s.state)
+}
+
+// awaitReady waits for a child, and tells how its log ends if it fails.
+func (s *stack) awaitReady(ctx context.Context, p *process, ready func(context.Context) bool) error {
+	err := poll(ctx, childTimeout, readyPoll, func(ctx context.Context) (bool, error) {
+		if ready(ctx) {
+			return true, nil
+		}
+		if !p.alive() {
+			return false, p.failure("ended before it was ready")
+		}
+		return false, nil
+	})
+	if err != nil && p.alive() && ctx.Err() == nil {
+		return p.failure("is not ready after " + childTimeout.String())
+	}
+	return err
+}
+
+// end stops one child and forgets it.
+func (s *stack) end(name string) error {
+	p := s.state.Processes[name]
+	if p == nil {
+		return nil
+	}
+	if err := p.stop(); err != nil {
+		return err
+	}
+	delete(s.state.Processes, name)
+	return s.layout.writeState(s.state)
+}
+
+// undo ends what this process started, the last first.
+func (s *stack) undo() error {
+	var errs []error
+	for i := len(s.started) - 1; i >= 0; i-- {
+		errs = append(errs, s.started[i]())
+	}
+	s.started = nil
+	return errors.Join(errs...)
+}
+
+// stop ends everything recorded, whoever started it. It reports whether
+// anything was running.
+func (s *stack) stop(ctx context.Context) (bool, error) {
+	var err error
+	if s.state, err = s.layout.readState(); err != nil {
+		return false, err
+	}
+	var errs []error
+	running := false
+	for _, name := range []string{processController, processStandins} {
+		running = running || s.state.alive(name) != nil
+		errs = append(errs, s.end(name))
+	}
+	stopped, err := testenv.StopDir(ctx, s.layout.controlPlane())
+	if removed := os.Remove(s.layout.envFile()); removed != nil && !os.IsNotExist(removed) {
+		errs = append(errs, removed)
+	}
+	return running || stopped, errors.Join(append(errs, err)...)
+}
+
+func (s *stack) logFile(name string) string { return s.layout.logs() + "/" + name + ".log" }
