@@ -52,6 +52,10 @@ const (
 type Options struct {
 	// FieldOwner is the field manager of all writes; default "maas-controller".
 	FieldOwner string
+	// FormerManagers are the field managers under which earlier releases created and updated objects. What they own
+	// outside metadata is taken over when an object is next written, so that fields no longer wanted disappear. Updates
+	// under FieldOwner always count.
+	FormerManagers []string
 	// APIReader reads past the cache. It is used when the cache is known to be behind, for clean-up and for pruning.
 	// Without it those reads go through the client.
 	APIReader client.Reader
@@ -66,6 +70,7 @@ type Applier struct {
 	client   client.Client
 	reader   client.Reader
 	owner    string
+	former   []string
 	recorder Recorder
 	memory   *memory
 }
@@ -79,6 +84,7 @@ func New(c client.Client, opts Options) *Applier {
 	if a.owner == "" {
 		a.owner = v1alpha1.FieldOwner
 	}
+	a.former = append([]string{a.owner}, opts.FormerManagers...)
 	if a.recorder == nil {
 		a.recorder = discard{}
 	}
@@ -95,7 +101,7 @@ type Result struct {
 	Outcome Outcome
 	// Live is the object as last seen; nil when there is none. It must not be changed.
 	Live *unstructured.Unstructured
-	// TookOver says that changes of somebody else in a protected sub-tree were removed.
+	// TookOver says that somebody else had a part in a protected sub-tree and no longer has.
 	TookOver bool
 }
 
@@ -117,7 +123,7 @@ func (a *Applier) ApplyWith(ctx context.Context, desired *unstructured.Unstructu
 	if err != nil {
 		return Result{Outcome: Failed}, err
 	}
-	if !labelledOurs(want) {
+	if want.GetLabels()[v1alpha1.LabelManagedBy] != v1alpha1.ManagedByValue {
 		return Result{Outcome: Failed}, fmt.Errorf("%w: %s %s lacks label %s=%s", ErrInvalidDesired,
 			want.GetKind(), want.GetName(), v1alpha1.LabelManagedBy, v1alpha1.ManagedByValue)
 	}
@@ -200,7 +206,7 @@ func (a *Applier) update(ctx context.Context, c *call) (Result, error) {
 	if len(c.protected) > 0 {
 		live, err = a.updateProtected(ctx, c)
 	} else {
-		live, err = a.serverApply(ctx, c, before.GetResourceVersion(), false)
+		live, err = a.updateFields(ctx, c)
 	}
 	if err != nil {
 		return Result{Live: before}, err
@@ -216,6 +222,18 @@ func (a *Applier) update(ctx context.Context, c *call) (Result, error) {
 		outcome = Unchanged
 	}
 	return Result{Outcome: outcome, Live: live}, nil
+}
+
+// updateFields applies the desired object, after taking over the fields that an earlier release left behind.
+func (a *Applier) updateFields(ctx context.Context, c *call) (*unstructured.Unstructured, error) {
+	obj := c.live.DeepCopy()
+	if a.inherit(obj) {
+		c.count(false)
+		if err := a.client.Update(ctx, obj, client.FieldOwner(a.owner)); err != nil {
+			return nil, fmt.Errorf("take over the fields of %s: %w", c, err)
+		}
+	}
+	return a.serverApply(ctx, c, obj.GetResourceVersion(), false)
 }
 
 // isSettled reports whether the live object needs no write: nothing differs, or only what the server makes of the
@@ -246,6 +264,9 @@ func (a *Applier) isNormal(ctx context.Context, c *call) (bool, error) {
 			return false, nil // metadata has no normal form but its own
 		}
 		return a.isNormalForm(ctx, c, c.live)
+	}
+	if a.ownTree(c.live) == nil {
+		return false, nil // nothing is ours yet
 	}
 	probe, err := a.serverApply(ctx, c, c.live.GetResourceVersion(), true)
 	if err != nil {

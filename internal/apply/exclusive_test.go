@@ -287,6 +287,33 @@ var _ = Describe("What others put into a protected sub-tree", func() {
 		Expect(after.Object).NotTo(HaveKey("aggregationRule"))
 	})
 
+	It("is reported when it cannot be undone", func(ctx SpecContext) {
+		f := newFixture(ctx)
+		desired := roleBinding.build(f.namespace, "x")
+		f.apply(ctx, desired, apply.Created)
+		before := cached(ctx, desired)
+		set(desired, "another", "roleRef", "name")
+
+		_, err := f.Apply(ctx, desired)
+		Expect(err).To(MatchError(ContainSubstring("roleRef")))
+		Expect(live(ctx, desired).GetResourceVersion()).To(Equal(before.GetResourceVersion()))
+	})
+
+	It("does not include what the server leaves behind of a removed rule", func(ctx SpecContext) {
+		f := newFixture(ctx)
+		desired := authPolicy.build(f.namespace, "x")
+		f.apply(ctx, desired, apply.Created)
+		cached(ctx, desired)
+		f.requests(ctx)
+		unstructured.RemoveNestedField(desired.Object, "spec", "rules", "authentication", "tokens")
+		unstructured.RemoveNestedField(desired.Object, "spec", "rules", "authentication", "api-keys", "credentials")
+
+		f.apply(ctx, desired, apply.Updated)
+		Expect(f.requests(ctx)).To(Equal([]string{"patch", "update(dry)"}))
+		Expect(field(live(ctx, desired), "spec", "rules", "authentication", "api-keys")).NotTo(HaveKey("credentials"))
+		Expect(field(live(ctx, desired), "spec", "rules", "authentication")).NotTo(HaveKey("tokens"))
+	})
+
 	It("stays outside: labels, annotations and the managers of both", func(ctx SpecContext) {
 		f := newFixture(ctx)
 		desired := authPolicy.build(f.namespace, "x")

@@ -4,6 +4,7 @@
 package apply
 
 import (
+	"maps"
 	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -17,9 +18,14 @@ func optedOut(live *unstructured.Unstructured) bool {
 	return live.GetAnnotations()[v1alpha1.AnnotationManaged] == "false"
 }
 
-// labelledOurs reports whether the object carries our label.
+// labelledOurs reports whether the object carries our label, as this release or an earlier one wrote it.
 func labelledOurs(live *unstructured.Unstructured) bool {
-	return live.GetLabels()[v1alpha1.LabelManagedBy] == v1alpha1.ManagedByValue
+	switch live.GetLabels()[v1alpha1.LabelManagedBy] {
+	case v1alpha1.ManagedByValue, v1alpha1.ManagedByLegacyExternalModel:
+		return true
+	default:
+		return false
+	}
 }
 
 // ours reports whether an existing object may be applied to: it carries our label, or an earlier apply of ours (then
@@ -55,23 +61,27 @@ func isMainResource(entry map[string]any) bool {
 func (a *Applier) ownTree(live *unstructured.Unstructured) fieldTree {
 	for _, entry := range managedFields(live) {
 		if a.isOwnEntry(entry) {
-			e, _ := entry.(map[string]any)
-			tree, _ := e["fieldsV1"].(map[string]any)
-			return tree
+			return treeOf(entry)
 		}
 	}
 	return nil
+}
+
+// treeOf returns the fields of one entry.
+func treeOf(entry any) fieldTree {
+	e, _ := entry.(map[string]any)
+	tree, _ := e["fieldsV1"].(map[string]any)
+	return tree
 }
 
 // shared reports whether anybody but our own apply requests owns something below one of the given top-level fields.
 // That includes Update entries under our name, which an earlier release or a replacement may have left.
 func (a *Applier) shared(live *unstructured.Unstructured, fields []string) bool {
 	return slices.ContainsFunc(managedFields(live), func(entry any) bool {
-		e, _ := entry.(map[string]any)
-		if e == nil || a.isOwnEntry(entry) || !isMainResource(e) {
+		if !a.isForeign(entry) {
 			return false
 		}
-		tree, _ := e["fieldsV1"].(map[string]any)
+		tree := treeOf(entry)
 		return slices.ContainsFunc(fields, func(field string) bool {
 			_, owns := tree[fieldPrefix+field]
 			return owns
@@ -83,9 +93,8 @@ func (a *Applier) shared(live *unstructured.Unstructured, fields []string) bool 
 func (a *Applier) claim(obj *unstructured.Unstructured, fields []string) {
 	kept := make([]any, 0, len(managedFields(obj)))
 	for _, entry := range managedFields(obj) {
-		e, _ := entry.(map[string]any)
-		if e != nil && !a.isOwnEntry(entry) && isMainResource(e) {
-			tree, _ := e["fieldsV1"].(map[string]any)
+		if a.isForeign(entry) {
+			tree := treeOf(entry)
 			for _, field := range fields {
 				delete(tree, fieldPrefix+field)
 			}
@@ -95,7 +104,98 @@ func (a *Applier) claim(obj *unstructured.Unstructured, fields []string) {
 		}
 		kept = append(kept, entry)
 	}
+	setManagedFields(obj, kept)
+}
+
+// isForeign reports whether an entry is another than that of our own apply requests, and for the object itself.
+func (a *Applier) isForeign(entry any) bool {
+	e, ok := entry.(map[string]any)
+	return ok && !a.isOwnEntry(entry) && isMainResource(e)
+}
+
+func setManagedFields(obj *unstructured.Unstructured, entries []any) {
 	if metadata, ok := obj.Object["metadata"].(map[string]any); ok {
-		metadata["managedFields"] = kept
+		metadata["managedFields"] = entries
+	}
+}
+
+// inherit gives what earlier releases own by Update to our apply entry, in place, so that the next apply removes what is
+// no longer wanted. It reports whether there was anything. Metadata is left out: programs of others share the names.
+func (a *Applier) inherit(obj *unstructured.Unstructured) bool {
+	var own map[string]any
+	var kept, inherited []any
+	for _, entry := range managedFields(obj) {
+		switch {
+		case a.isOwnEntry(entry):
+			own, _ = entry.(map[string]any)
+		case a.isFormer(entry):
+			inherited = append(inherited, entry)
+			continue
+		}
+		kept = append(kept, entry)
+	}
+	if len(inherited) == 0 {
+		return false
+	}
+	if own == nil {
+		own = map[string]any{
+			"manager": a.owner, "operation": string(metav1.ManagedFieldsOperationApply),
+			"apiVersion": obj.GetAPIVersion(), "fieldsType": "FieldsV1", "fieldsV1": map[string]any{},
+		}
+		kept = append(kept, own)
+	}
+	for _, entry := range inherited {
+		e, _ := entry.(map[string]any)
+		if e["apiVersion"] != own["apiVersion"] {
+			kept = append(kept, entry) // its fields may be called differently
+			continue
+		}
+		rest := fieldTree{}
+		for element, sub := range treeOf(entry) {
+			if isContent(element) {
+				merge(treeOf(own), fieldTree{element: sub})
+			} else {
+				rest[element] = sub
+			}
+		}
+		if len(rest) > 0 {
+			remainder := maps.Clone(e)
+			remainder["fieldsV1"] = map[string]any(rest)
+			kept = append(kept, remainder)
+		}
+	}
+	setManagedFields(obj, kept)
+	return true
+}
+
+// isFormer reports whether an entry was written by an earlier release and owns more than metadata.
+func (a *Applier) isFormer(entry any) bool {
+	e, _ := entry.(map[string]any)
+	manager, _ := e["manager"].(string)
+	if !a.isForeign(entry) || e["operation"] != string(metav1.ManagedFieldsOperationUpdate) || !slices.Contains(a.former, manager) {
+		return false
+	}
+	for element := range treeOf(entry) {
+		if isContent(element) {
+			return true
+		}
+	}
+	return false
+}
+
+// isContent reports whether a top-level field is neither metadata nor status.
+func isContent(element string) bool {
+	return element != fieldPrefix+"metadata" && element != fieldPrefix+"status"
+}
+
+// merge adds the fields of one tree to another.
+func merge(into, from fieldTree) {
+	for element, sub := range from {
+		target, both := into.child(element)
+		if source, ok := sub.(map[string]any); both && ok {
+			merge(target, source)
+		} else {
+			into[element] = sub
+		}
 	}
 }

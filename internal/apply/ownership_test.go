@@ -55,13 +55,14 @@ func TestOurs(t *testing.T) {
 		metadata string
 		want     bool
 	}{
-		"our label":                      {`{"labels":{"app.kubernetes.io/managed-by":"maas-controller"}}`, true},
-		"nothing":                        {`{}`, false},
-		"another's label":                {`{"labels":{"app.kubernetes.io/managed-by":"Helm"}}`, false},
-		"no label but our apply entry":   {`{"managedFields":[{"manager":"maas-controller","operation":"Apply","fieldsV1":{}}]}`, true},
-		"an Update under our name":       {`{"managedFields":[{"manager":"maas-controller","operation":"Update","fieldsV1":{}}]}`, false},
-		"our entry for a sub-resource":   {`{"managedFields":[{"manager":"maas-controller","operation":"Apply","subresource":"status"}]}`, false},
-		"an apply entry of someone else": {`{"managedFields":[{"manager":"kubectl","operation":"Apply","fieldsV1":{}}]}`, false},
+		"our label":                       {`{"labels":{"app.kubernetes.io/managed-by":"maas-controller"}}`, true},
+		"nothing":                         {`{}`, false},
+		"the label of an earlier release": {`{"labels":{"app.kubernetes.io/managed-by":"maas-external-model-reconciler"}}`, true},
+		"another's label":                 {`{"labels":{"app.kubernetes.io/managed-by":"Helm"}}`, false},
+		"no label but our apply entry":    {`{"managedFields":[{"manager":"maas-controller","operation":"Apply","fieldsV1":{}}]}`, true},
+		"an Update under our name":        {`{"managedFields":[{"manager":"maas-controller","operation":"Update","fieldsV1":{}}]}`, false},
+		"our entry for a sub-resource":    {`{"managedFields":[{"manager":"maas-controller","operation":"Apply","subresource":"status"}]}`, false},
+		"an apply entry of someone else":  {`{"managedFields":[{"manager":"kubectl","operation":"Apply","fieldsV1":{}}]}`, false},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -130,6 +131,62 @@ func TestClaim(t *testing.T) {
 			newTestApplier().claim(live, []string{"spec"})
 			want := object(t, `{"metadata":{"managedFields":[`+tc.want+`]}}`)
 			if diff := cmp.Diff(want, live.Object); diff != "" {
+				t.Errorf("object (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestInherit(t *testing.T) {
+	t.Parallel()
+	const status = `{"manager":"manager","operation":"Update","subresource":"status","fieldsV1":{"f:status":{"f:x":{}}}}`
+	tests := map[string]struct {
+		entries, want string // want is empty when nothing is inherited
+	}{
+		"a former manager's fields join ours": {
+			entries: `{"manager":"maas-controller","operation":"Apply","apiVersion":"v1","fieldsV1":{"f:spec":{"f:a":{}}}},` +
+				`{"manager":"manager","operation":"Update","apiVersion":"v1","fieldsV1":{"f:spec":{".":{},"f:b":{}},"f:data":{}}}`,
+			want: `{"manager":"maas-controller","operation":"Apply","apiVersion":"v1",
+				"fieldsV1":{"f:spec":{".":{},"f:a":{},"f:b":{}},"f:data":{}}}`,
+		},
+		"our entry is made when there is none": {
+			entries: `{"manager":"maas-controller","operation":"Update","apiVersion":"v1","fieldsV1":{"f:spec":{"f:b":{}}}}`,
+			want: `{"manager":"maas-controller","operation":"Apply","apiVersion":"v1","fieldsType":"FieldsV1",
+				"fieldsV1":{"f:spec":{"f:b":{}}}}`,
+		},
+		"metadata and status stay with the former manager": {
+			entries: `{"manager":"manager","operation":"Update","apiVersion":"v1","time":"t",
+				"fieldsV1":{"f:spec":{"f:b":{}},"f:metadata":{"f:labels":{}},"f:status":{}}},` + status,
+			want: status + `,{"manager":"maas-controller","operation":"Apply","apiVersion":"v1","fieldsType":"FieldsV1",
+				"fieldsV1":{"f:spec":{"f:b":{}}}},
+				{"manager":"manager","operation":"Update","apiVersion":"v1","time":"t","fieldsV1":{"f:metadata":{"f:labels":{}},"f:status":{}}}`,
+		},
+		"an entry of another API version stays": {
+			entries: `{"manager":"manager","operation":"Update","apiVersion":"v1beta1","fieldsV1":{"f:spec":{"f:b":{}}}}`,
+			want: `{"manager":"maas-controller","operation":"Apply","apiVersion":"v1","fieldsType":"FieldsV1","fieldsV1":{}},
+				{"manager":"manager","operation":"Update","apiVersion":"v1beta1","fieldsV1":{"f:spec":{"f:b":{}}}}`,
+		},
+		"other managers are no predecessors": {
+			entries: `{"manager":"kubectl-edit","operation":"Update","apiVersion":"v1","fieldsV1":{"f:spec":{"f:b":{}}}},
+				{"manager":"manager","operation":"Apply","apiVersion":"v1","fieldsV1":{"f:spec":{"f:b":{}}}},` + status,
+		},
+		"a former manager that owns only metadata has nothing to leave": {
+			entries: `{"manager":"manager","operation":"Update","apiVersion":"v1","fieldsV1":{"f:metadata":{"f:labels":{}}}}`,
+		},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			a := New(nil, Options{FormerManagers: []string{"manager"}})
+			live := liveObject(t, `{"apiVersion":"v1","metadata":{"managedFields":[`+tc.entries+`]}}`)
+			if got := a.inherit(live); got != (tc.want != "") {
+				t.Fatalf("inherit = %t", got)
+			}
+			want := tc.want
+			if want == "" {
+				want = tc.entries
+			}
+			if diff := cmp.Diff(object(t, `{"apiVersion":"v1","metadata":{"managedFields":[`+want+`]}}`), live.Object); diff != "" {
 				t.Errorf("object (-want +got):\n%s", diff)
 			}
 		})

@@ -37,12 +37,12 @@ func members(depth int) *rapid.Generator[map[string]any] {
 	return rapid.MapOfN(rapid.StringMatching(`[a-d]`), value(depth), 0, 4)
 }
 
-// treeOf records every member of an object as owned, the way the server does for objects without a keyed list.
-func treeOf(members map[string]any) map[string]any {
+// recordOf records every member of an object as owned, the way the server does for objects without a keyed list.
+func recordOf(members map[string]any) map[string]any {
 	tree := map[string]any{}
 	for name, member := range members {
 		if m, ok := member.(map[string]any); ok {
-			tree[fieldPrefix+name] = treeOf(m)
+			tree[fieldPrefix+name] = recordOf(m)
 		} else {
 			tree[fieldPrefix+name] = map[string]any{}
 		}
@@ -67,7 +67,7 @@ func stored(want *unstructured.Unstructured) *unstructured.Unstructured {
 		"manager": v1alpha1.FieldOwner, "operation": "Apply",
 		"fieldsV1": map[string]any{
 			"f:metadata": map[string]any{"f:labels": map[string]any{fieldPrefix + v1alpha1.LabelManagedBy: map[string]any{}}},
-			"f:spec":     treeOf(want.Object["spec"].(map[string]any)),
+			"f:spec":     recordOf(want.Object["spec"].(map[string]any)),
 		},
 	}}
 	live.Object["status"] = map[string]any{"x": "y"}

@@ -20,7 +20,7 @@ type Event struct {
 	GroupKind schema.GroupKind
 	Operation Operation
 	Outcome   Outcome
-	// TookOver says that changes of somebody else in a protected sub-tree were removed.
+	// TookOver says that somebody else had a part in a protected sub-tree and no longer has.
 	TookOver bool
 	// Writes counts requests that may have changed the object, DryRuns those that could not.
 	Writes, DryRuns int
