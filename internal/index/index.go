@@ -29,6 +29,7 @@ const (
 	// Combine it with client.InNamespace: backends live in the model's namespace.
 	ModelByBackend = "maas.modelRef.backend"
 	// ModelByRoute finds the MaaSModelRefs whose status names an HTTPRoute, by Key.
+	// Those without a route are found under Key(<their own namespace>, "").
 	ModelByRoute = "maas.modelRef.route"
 	// ModelByAlias finds the MaaSModelRefs with a model alias in their status.
 	ModelByAlias = "maas.modelRef.alias"
@@ -60,7 +61,10 @@ func All() []Index {
 			return nonEmpty(m.Spec.ModelRef.Name, BackendKey(m.Spec.ModelRef.Kind, m.Spec.ModelRef.Name))
 		})},
 		{&v1alpha1.MaaSModelRef{}, ModelByRoute, of(func(m *v1alpha1.MaaSModelRef) []string {
-			return nonEmpty(m.Status.HTTPRouteName, Key(m.Status.HTTPRouteNamespace, m.Status.HTTPRouteName))
+			if m.Status.HTTPRouteName == "" {
+				return []string{Key(m.Namespace, "")}
+			}
+			return []string{Key(m.Status.HTTPRouteNamespace, m.Status.HTTPRouteName)}
 		})},
 		{&v1alpha1.MaaSModelRef{}, ModelByAlias, of(func(m *v1alpha1.MaaSModelRef) []string {
 			return nonEmpty(m.Status.ResolvedModelAlias, m.Status.ResolvedModelAlias)

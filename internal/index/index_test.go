@@ -72,11 +72,11 @@ func TestModels(t *testing.T) {
 			[]client.ListOption{client.InNamespace("llm"), client.MatchingFields{index.ModelByBackend: index.BackendKey(v1alpha1.BackendExternalModel, "granite")}},
 			[]string{"c"},
 		},
-		"by route":                      {[]client.ListOption{client.MatchingFields{index.ModelByRoute: index.Key("llm", "r")}}, []string{"routed"}},
-		"by route of another name":      {[]client.ListOption{client.MatchingFields{index.ModelByRoute: index.Key("llm", "s")}}, nil},
-		"without a route there is none": {[]client.ListOption{client.MatchingFields{index.ModelByRoute: index.Key("", "")}}, nil},
-		"by alias":                      {[]client.ListOption{client.MatchingFields{index.ModelByAlias: "publishers/llm/models/granite"}}, []string{"routed"}},
-		"by tenant":                     {[]client.ListOption{client.MatchingFields{index.ModelByTenantRef: "red"}}, []string{"routed"}},
+		"by route":                 {[]client.ListOption{client.MatchingFields{index.ModelByRoute: index.Key("llm", "r")}}, []string{"routed"}},
+		"by route of another name": {[]client.ListOption{client.MatchingFields{index.ModelByRoute: index.Key("llm", "s")}}, nil},
+		"without a route":          {[]client.ListOption{client.MatchingFields{index.ModelByRoute: index.Key("other", "")}}, []string{"d"}},
+		"by alias":                 {[]client.ListOption{client.MatchingFields{index.ModelByAlias: "publishers/llm/models/granite"}}, []string{"routed"}},
+		"by tenant":                {[]client.ListOption{client.MatchingFields{index.ModelByTenantRef: "red"}}, []string{"routed"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

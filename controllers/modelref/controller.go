@@ -1,0 +1,109 @@
+// Copyright The maas-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package modelref keeps the status of MaaSModelRefs: which HTTPRoute serves the
+// model, under which URLs, whether a request would be answered, and whether the
+// model is governed. On deletion it removes the policies generated for the model.
+// It reads facts and writes what internal/desired/modelstatus decides; the
+// generated policies themselves belong to package modelpolicy, whose conditions on
+// the same status it leaves alone.
+package modelref
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/events"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+
+	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
+	"github.com/opendatahub-io/maas-operator/internal/apply"
+	"github.com/opendatahub-io/maas-operator/internal/facts"
+	"github.com/opendatahub-io/maas-operator/internal/tenancy/lookup"
+)
+
+// staleDelay is how long the cache gets to catch up after a status was refused
+// because the object had moved on.
+const staleDelay = 100 * time.Millisecond
+
+// Reconciler keeps MaaSModelRefs.
+type Reconciler struct {
+	// Client reads from the cache, unstructured objects included, and writes.
+	Client client.Client
+	// Applier deletes generated policies.
+	Applier *apply.Applier
+	// Tenants finds the tenant of a model and of what refers to it.
+	Tenants lookup.Tenants
+	// APIs knows which of the kinds this controller reads are installed.
+	APIs *facts.OptionalAPIs
+	// Events records transitions.
+	Events events.EventRecorder
+
+	// resyncs carries the models to look at after a mapping failed.
+	resyncs chan event.GenericEvent
+}
+
+// Reconcile brings the status of one MaaSModelRef up to date, or, when it is being
+// deleted, removes what was generated for it.
+func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	if req == everything {
+		return ctrl.Result{}, r.resync(ctx)
+	}
+	s, err := r.newScope(ctx, req.NamespacedName)
+	if s == nil {
+		return ctrl.Result{}, err
+	}
+	if s.model.DeletionTimestamp != nil {
+		return ctrl.Result{}, r.cleanUp(ctx, s)
+	}
+	if s.facts.SpecMissing {
+		return r.finish(ctx, s)
+	}
+	for _, phase := range r.phases() {
+		// A fact that could not be read says nothing about the model: the status stays.
+		if err := phase(ctx, s); err != nil {
+			return ctrl.Result{}, err
+		}
+	}
+	return r.finish(ctx, s)
+}
+
+// newScope reads the model; nil without an error means that it is gone.
+func (r *Reconciler) newScope(ctx context.Context, key types.NamespacedName) (*scope, error) {
+	model := &v1alpha1.MaaSModelRef{}
+	if err := r.Client.Get(ctx, key, model); err != nil {
+		if apierrors.IsNotFound(err) {
+			return nil, nil //nolint:nilnil // Documented: the model is gone.
+		}
+		return nil, fmt.Errorf("read MaaSModelRef %s: %w", key, err)
+	}
+	return newScope(model), nil
+}
+
+// ensureFinalizer comes before anything is generated for the model: the route in
+// the status is what modelpolicy waits for.
+func (r *Reconciler) ensureFinalizer(ctx context.Context, s *scope) error {
+	return r.patchFinalizers(ctx, s.model, controllerutil.AddFinalizer)
+}
+
+// patchFinalizers sends nothing but the finalizers, so that a stored object that
+// would be refused today can still be taken in and let go.
+func (r *Reconciler) patchFinalizers(ctx context.Context, model *v1alpha1.MaaSModelRef, change func(client.Object, string) bool) error {
+	before := model.DeepCopy()
+	after := model.DeepCopy()
+	if !change(after, v1alpha1.FinalizerModelCleanup) {
+		return nil
+	}
+	patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
+	if err := r.Client.Patch(ctx, after, patch, client.FieldOwner(v1alpha1.FieldOwner)); err != nil {
+		return fmt.Errorf("change finalizers of MaaSModelRef %s: %w", client.ObjectKeyFromObject(model), err)
+	}
+	model.Finalizers, model.ResourceVersion = after.Finalizers, after.ResourceVersion
+	return nil
+}

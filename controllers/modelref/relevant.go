@@ -1,0 +1,72 @@
+// Copyright The maas-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package modelref
+
+import (
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	gwapiv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	inferencev1alpha1 "github.com/opendatahub-io/maas-operator/api/inference/v1alpha1"
+	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
+	"github.com/opendatahub-io/maas-operator/controllers/trigger"
+	"github.com/opendatahub-io/maas-operator/internal/kserve"
+)
+
+// The functions of this file tell whether an update of another object can change
+// the status of a model. An object of an unexpected type can.
+
+// serviceChanged holds for what is read of an LLMInferenceService.
+func serviceChanged(before, after client.Object) bool {
+	a, ok := before.(*unstructured.Unstructured)
+	b, alsoOK := after.(*unstructured.Unstructured)
+	return !ok || !alsoOK || trigger.NewGeneration(a, b) || kserve.Differs(kserve.Wrap(a), kserve.Wrap(b))
+}
+
+// routeChanged holds for spec, labels and what the gateways say.
+func routeChanged(before, after client.Object) bool {
+	a, ok := before.(*gwapiv1.HTTPRoute)
+	b, alsoOK := after.(*gwapiv1.HTTPRoute)
+	return !ok || !alsoOK || trigger.NewGeneration(a, b) ||
+		!equality.Semantic.DeepEqual(a.Labels, b.Labels) || !equality.Semantic.DeepEqual(a.Status, b.Status)
+}
+
+// gatewayChanged holds for listeners and addresses. A gateway also counts its
+// routes, which changes with every model.
+func gatewayChanged(before, after client.Object) bool {
+	a, ok := before.(*gwapiv1.Gateway)
+	b, alsoOK := after.(*gwapiv1.Gateway)
+	return !ok || !alsoOK || trigger.NewGeneration(a, b) || !equality.Semantic.DeepEqual(a.Status.Addresses, b.Status.Addresses)
+}
+
+func inferenceModelChanged(before, after client.Object) bool {
+	a, ok := before.(*inferencev1alpha1.ExternalModel)
+	b, alsoOK := after.(*inferencev1alpha1.ExternalModel)
+	return !ok || !alsoOK || trigger.NewGeneration(a, b) || a.Status.HTTPRouteName != b.Status.HTTPRouteName
+}
+
+// tenantChanged holds when an AITenant could give its models another gateway.
+func tenantChanged(before, after client.Object) bool {
+	a, ok := before.(*v1alpha1.AITenant)
+	b, alsoOK := after.(*v1alpha1.AITenant)
+	return !ok || !alsoOK || trigger.NewGeneration(a, b) || !equality.Semantic.DeepEqual(a.Status.GatewayRef, b.Status.GatewayRef)
+}
+
+// contributorChanged holds for the references of a subscription or auth policy, and
+// for its phase, which tells whether it can take effect.
+func contributorChanged(before, after client.Object) bool {
+	return trigger.NewGeneration(before, after) || phaseOf(before) != phaseOf(after)
+}
+
+func phaseOf(obj client.Object) v1alpha1.Phase {
+	switch o := obj.(type) {
+	case *v1alpha1.MaaSSubscription:
+		return o.Status.Phase
+	case *v1alpha1.MaaSAuthPolicy:
+		return o.Status.Phase
+	default:
+		return ""
+	}
+}

@@ -1,0 +1,90 @@
+// Copyright The maas-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package modelref
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+	gwapiv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	inferencev1alpha1 "github.com/opendatahub-io/maas-operator/api/inference/v1alpha1"
+	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
+	"github.com/opendatahub-io/maas-operator/controllers/trigger"
+	"github.com/opendatahub-io/maas-operator/internal/facts"
+	"github.com/opendatahub-io/maas-operator/internal/kserve"
+)
+
+// SetupWithManager registers the controller and its watches. Those of kinds that
+// are not installed are added when they appear.
+//
+// +kubebuilder:rbac:groups=maas.opendatahub.io,resources=maasmodelrefs,verbs=get;list;watch;patch
+// +kubebuilder:rbac:groups=maas.opendatahub.io,resources=maasmodelrefs/status,verbs=patch
+// +kubebuilder:rbac:groups=maas.opendatahub.io,resources=maasauthpolicies;maassubscriptions;externalmodels;aitenants;maastenantconfigs;tenants,verbs=get;list;watch
+// +kubebuilder:rbac:groups=inference.opendatahub.io,resources=externalmodels,verbs=get;list;watch
+// +kubebuilder:rbac:groups=serving.kserve.io,resources=llminferenceservices,verbs=get;list;watch
+// +kubebuilder:rbac:groups=gateway.networking.k8s.io,resources=httproutes;gateways,verbs=get;list;watch
+// +kubebuilder:rbac:groups=kuadrant.io,resources=authpolicies;tokenratelimitpolicies,verbs=get;list;delete
+// +kubebuilder:rbac:groups="",resources=namespaces,verbs=get;list;watch
+// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
+func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager) error {
+	r.resyncs = make(chan event.GenericEvent)
+	c, err := ctrl.NewControllerManagedBy(mgr).
+		Named("modelref").
+		For(&v1alpha1.MaaSModelRef{}, builder.WithPredicates(trigger.SpecChanged)).
+		Watches(&v1alpha1.MaaSModelRef{}, handler.Funcs{CreateFunc: r.siblingCreated, UpdateFunc: r.siblingUpdated, DeleteFunc: r.siblingDeleted}).
+		Watches(&v1alpha1.MaaSAuthPolicy{}, r.mapped(modelsOf), builder.WithPredicates(trigger.OnUpdate(contributorChanged))).
+		Watches(&v1alpha1.MaaSSubscription{}, r.mapped(modelsOf), builder.WithPredicates(trigger.OnUpdate(contributorChanged))).
+		Watches(&v1alpha1.ExternalModel{}, r.mapped(r.modelsOfExternalModel), builder.WithPredicates(trigger.SpecChanged)).
+		Watches(&v1alpha1.AITenant{}, r.mapped(r.allModels), builder.WithPredicates(trigger.OnUpdate(tenantChanged))).
+		Watches(&v1alpha1.MaasTenantConfig{}, r.mapped(r.allModels), builder.WithPredicates(trigger.OnUpdate(trigger.Drifted))).
+		Watches(&v1alpha1.Tenant{}, r.mapped(r.allModels), builder.WithPredicates(trigger.OnUpdate(trigger.Drifted))).
+		Watches(&corev1.Namespace{}, r.mapped(r.allModels), builder.WithPredicates(tenantNamespaces)).
+		WatchesRawSource(source.Channel(r.resyncs, &handler.EnqueueRequestForObject{})).
+		Build(r)
+	if err != nil {
+		return fmt.Errorf("set up controller modelref: %w", err)
+	}
+	return r.watchOptional(ctx, mgr, c)
+}
+
+// watchOptional adds the watches of kinds that may be missing. With each comes a
+// look at every model, because a kind that was missing is named in statuses.
+func (r *Reconciler) watchOptional(ctx context.Context, mgr ctrl.Manager, c controller.Controller) error {
+	add := func(api facts.API, object func(schema.GroupVersionKind) client.Object, models mapFunc, relevant func(before, after client.Object) bool) error {
+		return r.APIs.OnServed(ctx, api, func(_ context.Context, gvk schema.GroupVersionKind) error {
+			kind := source.Kind(mgr.GetCache(), object(gvk), r.mapped(models), trigger.OnUpdate(relevant))
+			return errors.Join(c.Watch(kind), c.Watch(source.Func(enqueueEverything)))
+		})
+	}
+	return errors.Join(
+		add(llmInferenceServices, func(gvk schema.GroupVersionKind) client.Object { return kserve.New(gvk) }, r.modelsOfService, serviceChanged),
+		add(httpRoutes, func(schema.GroupVersionKind) client.Object { return &gwapiv1.HTTPRoute{} }, r.modelsOfRoute, routeChanged),
+		add(gateways, func(schema.GroupVersionKind) client.Object { return &gwapiv1.Gateway{} }, r.modelsOfGateway, gatewayChanged),
+		add(inferenceExternalModels, func(schema.GroupVersionKind) client.Object { return &inferencev1alpha1.ExternalModel{} }, r.modelsOfExternalModel, inferenceModelChanged),
+	)
+}
+
+// tenantNamespaces leaves out namespaces that have no say in tenancy.
+var tenantNamespaces = predicate.Funcs{
+	CreateFunc: func(e event.CreateEvent) bool { return tenantLabelled(e.Object) },
+	DeleteFunc: func(e event.DeleteEvent) bool { return tenantLabelled(e.Object) },
+	UpdateFunc: func(e event.UpdateEvent) bool { return tenantLabelled(e.ObjectOld) != tenantLabelled(e.ObjectNew) },
+}
+
+func tenantLabelled(obj client.Object) bool {
+	labels := obj.GetLabels()
+	return labels[v1alpha1.LabelTenant] != "" || labels[v1alpha1.LabelManagedByAITenant] == "true"
+}
