@@ -1,0 +1,3 @@
+{{ define "one" }}
+a: {{ .Text | quote }}
+{{ end }}

@@ -1,0 +1,113 @@
+// Copyright The maas-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package golden compares what a test produced with files in the repository,
+// and rewrites the files when the test runs with -update. It knows nothing of
+// what is compared.
+package golden
+
+import (
+	"bytes"
+	"errors"
+	"flag"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/yaml"
+)
+
+var update = flag.Bool("update", false, "rewrite golden files with what the tests produce")
+
+const (
+	dirMode  = 0o755
+	fileMode = 0o644
+)
+
+// Text compares text with a file.
+func Text(t testing.TB, file string, got []byte) {
+	t.Helper()
+	if err := compare(file, got, *update); err != nil {
+		t.Error(err)
+	}
+}
+
+// YAML compares objects with a file that holds each as one YAML document, keys
+// sorted.
+func YAML(t testing.TB, file string, objects ...any) {
+	t.Helper()
+	content, err := Marshal(objects...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	Text(t, file, content)
+}
+
+// Marshal writes objects as YAML documents, keys sorted.
+func Marshal(objects ...any) ([]byte, error) {
+	var b bytes.Buffer
+	for i, object := range objects {
+		content, err := yaml.Marshal(object)
+		if err != nil {
+			return nil, fmt.Errorf("marshal object %d: %w", i, err)
+		}
+		if i > 0 {
+			b.WriteString("---\n")
+		}
+		b.Write(content)
+	}
+	return b.Bytes(), nil
+}
+
+// Cases returns the sub-directories of a directory by name: one per case, each
+// with its inputs and its golden files. There must be at least one.
+func Cases(t testing.TB, dir string) []string {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatalf("list cases: %v", err)
+	}
+	var cases []string
+	for _, entry := range entries {
+		if entry.IsDir() {
+			cases = append(cases, entry.Name())
+		}
+	}
+	if len(cases) == 0 {
+		t.Fatalf("list cases: %s has no sub-directory", dir)
+	}
+	return cases
+}
+
+// Updating tells whether the tests run with -update.
+func Updating() bool { return *update }
+
+func compare(file string, got []byte, rewrite bool) error {
+	want, err := os.ReadFile(file)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("read golden file: %w", err)
+	}
+	missing := err != nil
+	switch {
+	case !missing && bytes.Equal(want, got):
+		return nil
+	case rewrite:
+		return write(file, got)
+	case missing:
+		return fmt.Errorf("golden file %s does not exist; run the test with -update and review the file", file)
+	}
+	return fmt.Errorf("%s differs; if that is right, run the test with -update and review the change (-want +got):\n%s", file, cmp.Diff(string(want), string(got)))
+}
+
+func write(file string, content []byte) error {
+	if err := os.MkdirAll(filepath.Dir(file), dirMode); err != nil {
+		return fmt.Errorf("update golden file: %w", err)
+	}
+	if err := os.WriteFile(file, content, fileMode); err != nil {
+		return fmt.Errorf("update golden file: %w", err)
+	}
+	return nil
+}
