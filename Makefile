@@ -132,6 +132,7 @@ vet: ## Run go vet
 .PHONY: lint
 lint: $(GOLANGCI_LINT) ## Run the linters and check the formatting
 	$(GOLANGCI_LINT) run ./...
+	cd hack/crds && ../../$(GOLANGCI_LINT) run --config ../../.golangci.yml ./...
 
 .PHONY: verify
 verify: $(KUSTOMIZE) ## Check that generated files are current, manifests build and scripts parse
