@@ -117,28 +117,40 @@ func (c *config) statusCommand() *cobra.Command {
 }
 
 func (s *stack) printStatus(ctx context.Context, out io.Writer) error {
+	controlPlane, err := testenv.Inspect(s.layout.controlPlane())
+	if err != nil {
+		return err
+	}
+	if s.state, err = s.layout.readState(); err != nil {
+		return err
+	}
 	const padding = 2
 	w := tabwriter.NewWriter(out, 0, 0, padding, ' ', 0)
 	fmt.Fprintln(w, "PROCESS\tSTATE\tPID\tLOG")
-
-	attached := s.attach()
-	if attached != nil && !errors.Is(attached, testenv.ErrNotRunning) {
-		return attached
-	}
-	controlPlane := "stopped"
-	if attached == nil {
-		controlPlane = "running"
-	}
-	fmt.Fprintf(w, "control plane\t%s\t-\t%s\n", controlPlane, s.relative(s.layout.controlPlane()))
-	for _, name := range []string{processStandins, processController} {
-		state, pid, log := "stopped", "-", s.logFile(name)
-		if p := s.state.alive(name); p != nil {
-			state, pid = "running", fmt.Sprint(p.PID)
-			if p.Probe != "" && !p.ready(ctx) {
-				state = "not ready"
-			}
+	row := func(name string, running bool, state string, pid int, log string) {
+		if !running {
+			fmt.Fprintf(w, "%s\tstopped\t-\t%s\n", name, s.relative(log))
+			return
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", name, state, pid, s.relative(log))
+		fmt.Fprintf(w, "%s\t%s\t%d\t%s\n", name, state, pid, s.relative(log))
+	}
+	for _, p := range controlPlane {
+		row(p.Name, p.Running, "running", p.PID, p.Log)
+	}
+	if len(controlPlane) == 0 {
+		row("control plane", false, "", 0, s.layout.controlPlane())
+	}
+	for _, name := range []string{processStandins, processController} {
+		p := s.state.alive(name)
+		if p == nil {
+			row(name, false, "", 0, s.logFile(name))
+			continue
+		}
+		state := "running"
+		if p.Probe != "" && !p.ready(ctx) {
+			state = "not ready"
+		}
+		row(name, true, state, p.PID, p.Log)
 	}
 	return w.Flush()
 }

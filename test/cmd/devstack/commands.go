@@ -12,7 +12,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/go-logr/logr"
 	"github.com/spf13/cobra"
+	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/opendatahub-io/maas-operator/test/testenv"
 )
@@ -51,6 +53,7 @@ samples. The make targets of the same names build what it needs first.`,
 }
 
 func (c *config) stack(cmd *cobra.Command, defaultDir string, keep bool) (*stack, error) {
+	ctrl.SetLogger(logr.Discard()) // libraries have nothing to tell the user
 	root, err := filepath.Abs(testenv.RepoRoot())
 	if err != nil {
 		return nil, fmt.Errorf("find the checkout: %w", err)

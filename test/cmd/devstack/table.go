@@ -70,12 +70,12 @@ func renderModel(w io.Writer, m modelReport) error {
 		model.row("", "", m.BaseURL+" (model in the body)")
 	}
 
-	policies := &block{indent: "  ", header: []string{"POLICY OBJECT", "NAME", "STATE"}, none: "no policy objects: nobody may call this model"}
+	policies := &block{indent: "  ", header: []string{"POLICY OBJECT", "NAME", "STATE"}, none: "no policy objects"}
 	for _, p := range m.Policies {
 		policies.row(p.Kind, p.Name, p.State)
 	}
 
-	callers := &block{indent: "  ", header: []string{"WHO MAY CALL", "PHASE", "GROUPS", "USERS"}, none: "no access policy"}
+	callers := &block{indent: "  ", header: []string{"WHO MAY CALL", "PHASE", "GROUPS", "USERS"}, none: "no access policies"}
 	for _, c := range m.Callers {
 		callers.row(c.Policy, cmp.Or(c.Phase, "-"), list(c.Groups), list(c.Users))
 	}
@@ -115,6 +115,10 @@ type block struct {
 func (b *block) row(cells ...string) { b.rows = append(b.rows, cells) }
 
 func (b *block) write(w io.Writer) error {
+	if len(b.rows) == 0 {
+		_, err := fmt.Fprintf(w, "%s(%s)\n", b.indent, b.none)
+		return err
+	}
 	const padding = 2
 	var text strings.Builder
 	t := tabwriter.NewWriter(&text, 0, 0, padding, ' ', 0)
@@ -127,9 +131,6 @@ func (b *block) write(w io.Writer) error {
 	}
 	for line := range strings.Lines(text.String()) {
 		fmt.Fprintln(w, b.indent+strings.TrimRight(line, " \n"))
-	}
-	if len(b.rows) == 0 && b.none != "" {
-		fmt.Fprintln(w, b.indent+"("+b.none+")")
 	}
 	return nil
 }
