@@ -108,7 +108,8 @@ func regionsOf(text string, actions []action) []region {
 		case "if", "range", "with", "block":
 			depth++
 		case "end":
-			if depth--; depth == 0 && len(regions) > 0 {
+			depth--
+			if depth == 0 && len(regions) > 0 {
 				regions[len(regions)-1].end = a.start
 			}
 		}

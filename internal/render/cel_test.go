@@ -127,11 +127,11 @@ func TestOnelineRefusesTextThatChangesMeaning(t *testing.T) {
 	}
 }
 
-func celEnvironment(t testing.TB) *cel.Env {
-	t.Helper()
+func celEnvironment(tb testing.TB) *cel.Env {
+	tb.Helper()
 	env, err := cel.NewEnv()
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return env
 }

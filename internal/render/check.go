@@ -7,6 +7,7 @@ import (
 	"maps"
 	"regexp"
 	"slices"
+	"strings"
 	"text/template/parse"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -15,7 +16,7 @@ import (
 // lint checks every parsed file and returns the include calls of every body.
 func (lib *library) lint(entries map[ID]Entry, rules *lintRules) (map[string][]includeCall, error) {
 	calls := map[string][]includeCall{}
-	var errs []error
+	errs := make([]error, 0, len(lib.sources))
 	for _, src := range lib.sources {
 		r := &report{file: src.file, text: src.text}
 		actions := scanActions(src.text)
@@ -73,12 +74,13 @@ var (
 // checkHead makes sure that the object's kind and metadata stand as literal
 // text outside every branch, and that the kind is the one of the table.
 func checkHead(r *report, root *parse.ListNode, want schema.GroupVersionKind) {
-	var text string
+	var head strings.Builder
 	for _, node := range root.Nodes {
 		if node, ok := node.(*parse.TextNode); ok {
-			text += string(node.Text)
+			head.Write(node.Text)
 		}
 	}
+	text := head.String()
 	if !metadataLine.MatchString(text) {
 		r.atLine(0, "metadata: must stand outside every if, range and with; whether an object is wanted is decided in Go")
 	}

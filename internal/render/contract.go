@@ -70,8 +70,7 @@ func (c *contractCheck) visitStruct(path string, t reflect.Type) {
 	}
 	c.open = append(c.open, t)
 	defer func() { c.open = c.open[:len(c.open)-1] }()
-	for i := range t.NumField() {
-		field := t.Field(i)
+	for field := range t.Fields() {
 		fieldPath := path + "." + field.Name
 		if !field.IsExported() {
 			c.refuse(fieldPath, "unexported field; templates cannot see it")

@@ -112,29 +112,29 @@ k: 9223372036854775807
 }
 
 // kubernetesReading decodes YAML as the Kubernetes clients do.
-func kubernetesReading(t testing.TB, text string) any {
-	t.Helper()
+func kubernetesReading(tb testing.TB, text string) any {
+	tb.Helper()
 	content, err := yaml.YAMLToJSONStrict([]byte(text))
 	if err != nil {
-		t.Fatalf("sigs.k8s.io/yaml refuses the text: %v\n%s", err, text)
+		tb.Fatalf("sigs.k8s.io/yaml refuses the text: %v\n%s", err, text)
 	}
-	return unmarshal(t, content)
+	return unmarshal(tb, content)
 }
 
-func throughJSON(t testing.TB, object any) any {
-	t.Helper()
+func throughJSON(tb testing.TB, object any) any {
+	tb.Helper()
 	content, err := json.Marshal(object)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	return unmarshal(t, content)
+	return unmarshal(tb, content)
 }
 
-func unmarshal(t testing.TB, content []byte) any {
-	t.Helper()
+func unmarshal(tb testing.TB, content []byte) any {
+	tb.Helper()
 	var tree any
 	if err := json.Unmarshal(content, &tree); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return tree
 }

@@ -37,9 +37,9 @@ type demoBlock struct {
 }
 
 const (
-	demoID   ID = "demo/widget-one"
-	demoFile    = "demo/widget-one.yaml.tmpl"
-	demoHead    = "apiVersion: demo.example.com/v1\nkind: Widget\nmetadata:\n  name: {{ .Name | quote }}\n  namespace: {{ .Namespace | quote }}\n"
+	demoID   = ID("demo/widget-one")
+	demoFile = "demo/widget-one.yaml.tmpl"
+	demoHead = "apiVersion: demo.example.com/v1\nkind: Widget\nmetadata:\n  name: {{ .Name | quote }}\n  namespace: {{ .Namespace | quote }}\n"
 )
 
 var demoGVK = schema.GroupVersionKind{Group: "demo.example.com", Version: "v1", Kind: "Widget"}
@@ -64,44 +64,44 @@ func files(body string, fragments ...string) fstest.MapFS {
 }
 
 // build returns an engine for the demo template.
-func build(t testing.TB, body string, fragments ...string) *Engine {
-	t.Helper()
+func build(tb testing.TB, body string, fragments ...string) *Engine {
+	tb.Helper()
 	e, err := New(files(body, fragments...), demoTable(), WithImages(map[string]string{"proxy": "quay.io/demo/proxy:1.2"}))
 	if err != nil {
-		t.Fatalf("New: %v", err)
+		tb.Fatalf("New: %v", err)
 	}
 	return e
 }
 
 // buildError returns the error of an engine that must not be built.
-func buildError(t testing.TB, body string, fragments ...string) string {
-	t.Helper()
+func buildError(tb testing.TB, body string, fragments ...string) string {
+	tb.Helper()
 	_, err := New(files(body, fragments...), demoTable(), WithImages(map[string]string{"proxy": "quay.io/demo/proxy:1.2"}))
 	if err == nil {
-		t.Fatalf("New accepted the template:\n%s", body)
+		tb.Fatalf("New accepted the template:\n%s", body)
 	}
 	return err.Error()
 }
 
 // wantError checks that an error says everything expected of it.
-func wantError(t testing.TB, got string, want ...string) {
-	t.Helper()
+func wantError(tb testing.TB, got string, want ...string) {
+	tb.Helper()
 	for _, w := range want {
 		if !strings.Contains(got, w) {
-			t.Errorf("error %q\ndoes not say %q", got, w)
+			tb.Errorf("error %q\ndoes not say %q", got, w)
 		}
 	}
 }
 
 // wantField checks one field of an object.
-func wantField(t testing.TB, object *unstructured.Unstructured, want any, path ...string) {
-	t.Helper()
+func wantField(tb testing.TB, object *unstructured.Unstructured, want any, path ...string) {
+	tb.Helper()
 	got, found, err := unstructured.NestedFieldNoCopy(object.Object, path...)
 	if err != nil || !found {
-		t.Fatalf("field %v: found %v, error %v in\n%v", path, found, err, object.Object)
+		tb.Fatalf("field %v: found %v, error %v in\n%v", path, found, err, object.Object)
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("field %v (-want +got):\n%s", path, diff)
+		tb.Errorf("field %v (-want +got):\n%s", path, diff)
 	}
 }
 

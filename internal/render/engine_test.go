@@ -35,14 +35,14 @@ spec:
     {{- end }}
 `
 
-func fullEngine(t testing.TB) *Engine {
-	t.Helper()
-	return build(t, fullBody, "cel.tpl", `{{ define "cel.in" }}a in {{ celList .Items }}{{ end }}`)
+func fullEngine(tb testing.TB) *Engine {
+	tb.Helper()
+	return build(tb, fullBody, "cel.tpl", `{{ define "cel.in" }}a in {{ celList .Items }}{{ end }}`)
 }
 
 func fullValues() demoValues {
 	labels := map[string]string{}
-	for _, key := range strings.Split("qwertyuiopasdfghjkl", "") {
+	for key := range strings.SplitSeq("qwertyuiopasdfghjkl", "") {
 		labels["example.com/"+key] = key
 	}
 	return demoValues{
@@ -71,13 +71,13 @@ func TestRenderIsDeterministic(t *testing.T) {
 }
 
 // renderText returns the text behind an object.
-func renderText(t testing.TB, e *Engine, v demoValues) (rendered string) {
-	t.Helper()
+func renderText(tb testing.TB, e *Engine, v demoValues) (rendered string) {
+	tb.Helper()
 	if err := e.set.execute(string(demoID), demoRequest(v).Values, func(text []byte) error {
 		rendered = string(text)
 		return nil
 	}); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return rendered
 }

@@ -16,8 +16,7 @@ import (
 // explain turns a fault of a rendering into an error that names the place in
 // the sources.
 func (e *Engine) explain(r Request, err error) error {
-	var fault *decodeError
-	if errors.As(err, &fault) {
+	if fault, ok := errors.AsType[*decodeError](err); ok {
 		result := &Error{ID: r.ID, File: r.ID.File(), Message: fault.Error()}
 		if file, line := e.trace(r, fault.line); line > 0 {
 			result.File, result.Line = file, line

@@ -94,10 +94,7 @@ func (l *layout) fault(line textLine, format string, args ...any) {
 
 func (l *layout) line(line textLine) {
 	content := strings.TrimSpace(line.text)
-	if content == "" {
-		return
-	}
-	if !l.trims(line, content) {
+	if content == "" || !l.trims(line, content) {
 		return
 	}
 	if content == mark && !l.emits(line.actions[0]) {
@@ -113,6 +110,11 @@ func (l *layout) line(line textLine) {
 		return
 	}
 	l.scalarAt = -1
+	l.yamlLine(line, content, column)
+}
+
+// yamlLine checks a line outside of block scalars.
+func (l *layout) yamlLine(line textLine, content string, column int) {
 	switch {
 	case content == mark:
 		l.loneEmission(line, column)

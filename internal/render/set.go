@@ -47,7 +47,7 @@ func (s *templateSet) execute(name string, data any, use func([]byte) error) err
 		s.pool.Put(buffer)
 	}()
 	if err := s.root.ExecuteTemplate(buffer, name, data); err != nil {
-		return err //nolint:wrapcheck // explained by the caller, who knows the sources
+		return err
 	}
 	return use(buffer.content.Bytes())
 }
@@ -72,5 +72,5 @@ func (b *limitedBuffer) Write(p []byte) (int, error) {
 	if b.content.Len()+len(p) > b.limit {
 		return 0, errTooLarge
 	}
-	return b.content.Write(p) //nolint:wrapcheck // never fails
+	return b.content.Write(p)
 }

@@ -25,7 +25,7 @@ func flatten(into []error, err error) []error {
 	if err == nil {
 		return into
 	}
-	if joined, ok := err.(interface{ Unwrap() []error }); ok { //nolint:errorlint // only a bare join is taken apart
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
 		for _, e := range joined.Unwrap() {
 			into = flatten(into, e)
 		}

@@ -65,7 +65,7 @@ func (e Entry) validate() error {
 	}
 	valueType := reflect.TypeOf(e.Values)
 	if valueType == nil || valueType.Kind() != reflect.Struct {
-		return errors.New("Values must be the zero value of a struct type")
+		return errors.New("values must be the zero value of a struct type")
 	}
 	return CheckValues(valueType)
 }

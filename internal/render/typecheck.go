@@ -5,6 +5,7 @@ package render
 
 import (
 	"fmt"
+	"maps"
 	"reflect"
 	"regexp"
 	"strconv"
@@ -33,10 +34,8 @@ func (lib *library) typeCheck(entry Entry, fm template.FuncMap) (err error) {
 			err = &Error{ID: entry.ID, File: entry.ID.File(), Message: fmt.Sprintf("type check broke down: %v", p)}
 		}
 	}()
-	c := &checkCopy{lib: lib, funcs: template.FuncMap{guardString: func(string) string { return "" }}, sites: map[string]callSite{}}
-	for name, function := range fm {
-		c.funcs[name] = function
-	}
+	c := &checkCopy{lib: lib, funcs: maps.Clone(fm), sites: map[string]callSite{}}
+	c.funcs[guardString] = func(string) string { return "" }
 	root := c.addTree(string(entry.ID), string(entry.ID))
 	if c.err != nil {
 		return c.err

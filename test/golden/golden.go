@@ -28,22 +28,22 @@ const (
 )
 
 // Text compares text with a file.
-func Text(t testing.TB, file string, got []byte) {
-	t.Helper()
+func Text(tb testing.TB, file string, got []byte) {
+	tb.Helper()
 	if err := compare(file, got, *update); err != nil {
-		t.Error(err)
+		tb.Error(err)
 	}
 }
 
 // YAML compares objects with a file that holds each as one YAML document, keys
 // sorted.
-func YAML(t testing.TB, file string, objects ...any) {
-	t.Helper()
+func YAML(tb testing.TB, file string, objects ...any) {
+	tb.Helper()
 	content, err := Marshal(objects...)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	Text(t, file, content)
+	Text(tb, file, content)
 }
 
 // Marshal writes objects as YAML documents, keys sorted.
@@ -64,11 +64,11 @@ func Marshal(objects ...any) ([]byte, error) {
 
 // Cases returns the sub-directories of a directory by name: one per case, each
 // with its inputs and its golden files. There must be at least one.
-func Cases(t testing.TB, dir string) []string {
-	t.Helper()
+func Cases(tb testing.TB, dir string) []string {
+	tb.Helper()
 	entries, err := os.ReadDir(dir)
 	if err != nil {
-		t.Fatalf("list cases: %v", err)
+		tb.Fatalf("list cases: %v", err)
 	}
 	var cases []string
 	for _, entry := range entries {
@@ -77,7 +77,7 @@ func Cases(t testing.TB, dir string) []string {
 		}
 	}
 	if len(cases) == 0 {
-		t.Fatalf("list cases: %s has no sub-directory", dir)
+		tb.Fatalf("list cases: %s has no sub-directory", dir)
 	}
 	return cases
 }

@@ -133,22 +133,22 @@ type probe struct {
 	policies map[string]policy
 }
 
-func newProbe(t testing.TB, e Renderer, request render.Request, opts []Option) *probe {
-	t.Helper()
+func newProbe(tb testing.TB, e Renderer, request render.Request, opts []Option) *probe {
+	tb.Helper()
 	p := &probe{engine: e, request: request, leaves: leavesOf(request.Values), policies: map[string]policy{}}
 	if _, err := e.Render(request); err != nil {
-		t.Fatalf("the ordinary object does not render: %v", err)
+		tb.Fatalf("the ordinary object does not render: %v", err)
 	}
 	for _, opt := range opts {
 		opt(p.policies)
 	}
 	for path := range p.policies {
 		if !slices.ContainsFunc(p.leaves, func(l leaf) bool { return l.path == path }) {
-			t.Fatalf("option names %s, but the values hold no such text", path)
+			tb.Fatalf("option names %s, but the values hold no such text", path)
 		}
 	}
 	if len(p.leaves) == 0 {
-		t.Fatal("the values hold no text")
+		tb.Fatal("the values hold no text")
 	}
 	return p
 }

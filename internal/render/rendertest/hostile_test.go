@@ -38,8 +38,8 @@ func sampleRequest() render.Request {
 	}}
 }
 
-func sampleEngine(t testing.TB) *render.Engine {
-	t.Helper()
+func sampleEngine(tb testing.TB) *render.Engine {
+	tb.Helper()
 	e, err := render.New(fstest.MapFS{
 		sampleID.File(): {Data: []byte(`apiVersion: demo.example.com/v1
 kind: Widget
@@ -60,7 +60,7 @@ spec:
 		"_lib/cel.tpl": {Data: []byte(`{{ define "cel.users" }}user in {{ celList .Users }} || title == {{ celString (printf "a %s" .Title) }}{{ end }}`)},
 	}, []render.Entry{{ID: sampleID, GVK: schema.GroupVersionKind{Group: "demo.example.com", Version: "v1", Kind: "Widget"}, Values: sampleValues{}}})
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return e
 }
