@@ -159,11 +159,11 @@ func await(ctx context.Context, p *process, check func(context.Context) error) e
 
 // failure explains with the end of the log why a program is of no use.
 func (p *process) failure(cause error) error {
-	tail := p.tail()
-	if strings.Contains(tail, "address already in use") {
+	log := p.excerpt()
+	if strings.Contains(log, "address already in use") {
 		cause = errors.Join(cause, errPortTaken)
 	}
-	return fmt.Errorf("%s: %w; its log ends with:\n%s", p.Name, cause, tail)
+	return fmt.Errorf("%s: %w; its log:\n%s", p.Name, cause, log)
 }
 
 // probe returns a check that succeeds once the URL answers 200.

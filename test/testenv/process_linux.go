@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -145,18 +146,19 @@ func (p *process) stop(grace time.Duration) error {
 	return p.waitGone(killTimeout)
 }
 
-// tail returns the last lines of the log of the process.
-func (p *process) tail() string {
-	const lines, size = 15, 16 << 10
+// excerpt returns what the log of the process says: how it begins, because a
+// usage error is followed by pages of help, and how it ends.
+func (p *process) excerpt() string {
+	const head, tail = 3, 15
 	log, err := os.ReadFile(p.Log)
 	if err != nil {
 		return ""
 	}
-	if len(log) > size {
-		log = log[len(log)-size:]
+	lines := strings.Split(strings.TrimSpace(string(log)), "\n")
+	if len(lines) > head+tail {
+		lines = slices.Concat(lines[:head], []string{"..."}, lines[len(lines)-tail:])
 	}
-	all := strings.Split(strings.TrimSpace(string(log)), "\n")
-	return strings.Join(all[max(0, len(all)-lines):], "\n")
+	return strings.Join(lines, "\n")
 }
 
 // procStat reads when a process was started (in ticks since boot) and its state.
