@@ -4,23 +4,24 @@
 package authpolicy
 
 import (
+	"context"
 	"fmt"
 
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
-	"sigs.k8s.io/controller-runtime/pkg/handler"
 
 	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
 	"github.com/opendatahub-io/maas-operator/controllers/trigger"
+	"github.com/opendatahub-io/maas-operator/internal/facts"
 	"github.com/opendatahub-io/maas-operator/internal/index"
+	"github.com/opendatahub-io/maas-operator/internal/kuadrant"
 )
 
-// SetupWithManager registers the controller and its watches. The watch of the
-// generated policies, with [Reconciler.PolicyHandler], is added by the caller
-// once their kind exists.
-func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) (controller.Controller, error) {
+// SetupWithManager registers the controller and its watches; that of the
+// generated policies as soon as the cluster serves their kind.
+func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, apis *facts.OptionalAPIs) error {
 	c, err := ctrl.NewControllerManagedBy(mgr).
 		Named("authpolicy").
 		For(&v1alpha1.MaaSAuthPolicy{}, builder.WithPredicates(trigger.SpecChanged)).
@@ -28,13 +29,10 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) (controller.Controller, 
 		Watches(&v1alpha1.MaaSModelRef{}, r.referrers().OfModel(), builder.WithPredicates(trigger.ModelPresence)).
 		Build(r)
 	if err != nil {
-		return nil, fmt.Errorf("set up controller authpolicy: %w", err)
+		return fmt.Errorf("set up controller authpolicy: %w", err)
 	}
-	return c, nil
+	return trigger.WatchPolicies(ctx, mgr, apis, c, kuadrant.AuthPolicyAPI, r.referrers().OfPolicy())
 }
-
-// PolicyHandler enqueues the objects that contribute to a generated policy.
-func (r *Reconciler) PolicyHandler() handler.EventHandler { return r.referrers().OfPolicy() }
 
 func (r *Reconciler) referrers() trigger.Referrers {
 	return trigger.Referrers{

@@ -23,6 +23,7 @@ import (
 	"github.com/opendatahub-io/maas-operator/internal/apply"
 	"github.com/opendatahub-io/maas-operator/internal/conditions"
 	"github.com/opendatahub-io/maas-operator/internal/desired/model"
+	"github.com/opendatahub-io/maas-operator/internal/facts"
 	"github.com/opendatahub-io/maas-operator/internal/render"
 	"github.com/opendatahub-io/maas-operator/internal/tenancy/lookup"
 )
@@ -37,6 +38,8 @@ type Reconciler struct {
 	Engine *render.Engine
 	// Tenants finds the tenant of a model and of its contributors.
 	Tenants lookup.Tenants
+	// APIs knows whether the cluster serves the kinds of the policies.
+	APIs *facts.OptionalAPIs
 	// Settings are the manager's.
 	Settings model.Settings
 	// Events records transitions.
@@ -65,7 +68,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (_ ctrl.Re
 	}
 	s := &scope{ref: ref, before: ref.DeepCopy()}
 	defer func() { err = errors.Join(err, r.finish(ctx, s)) }()
-	for _, phase := range []func(context.Context, *scope) error{r.gather, r.compute, r.render, r.apply} {
+	for _, phase := range []func(context.Context, *scope) error{r.require, r.gather, r.compute, r.render, r.apply} {
 		if err := phase(ctx, s); err != nil || s.stopped {
 			return ctrl.Result{}, s.report(err)
 		}

@@ -25,6 +25,21 @@ import (
 	"github.com/opendatahub-io/maas-operator/internal/render"
 )
 
+// require ends the reconcile while the cluster lacks a kind of policies.
+func (r *Reconciler) require(_ context.Context, s *scope) error {
+	for _, api := range policyAPIs() {
+		_, served, err := r.APIs.Served(api)
+		if err != nil {
+			return err
+		}
+		if !served {
+			s.stop(v1alpha1.ReasonDependencyMissing, fmt.Sprintf("The cluster does not serve %s: install Kuadrant. Policies are written once it is there.", api.CRD))
+			return nil
+		}
+	}
+	return nil
+}
+
 const routeConflict = "Another MaaSModelRef that comes first by name uses the same HTTPRoute, and a route can have only one policy of each kind. Give each model a route of its own."
 
 // gather reads the facts: the tenant, the route, the contributors and the

@@ -11,15 +11,12 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/discovery"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/controller"
-	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
-	"sigs.k8s.io/controller-runtime/pkg/source"
 	gwapiv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
@@ -29,8 +26,8 @@ import (
 	"github.com/opendatahub-io/maas-operator/internal/apply"
 	"github.com/opendatahub-io/maas-operator/internal/desired"
 	"github.com/opendatahub-io/maas-operator/internal/desired/model"
+	"github.com/opendatahub-io/maas-operator/internal/facts"
 	"github.com/opendatahub-io/maas-operator/internal/index"
-	"github.com/opendatahub-io/maas-operator/internal/kuadrant"
 	"github.com/opendatahub-io/maas-operator/internal/render"
 	"github.com/opendatahub-io/maas-operator/internal/tenancy"
 	"github.com/opendatahub-io/maas-operator/internal/tenancy/lookup"
@@ -42,7 +39,7 @@ import (
 
 func TestModelPolicies(t *testing.T) {
 	RegisterFailHandler(Fail)
-	SetDefaultEventuallyTimeout(20 * time.Second)
+	SetDefaultEventuallyTimeout(10 * time.Second)
 	SetDefaultEventuallyPollingInterval(50 * time.Millisecond)
 	RunSpecs(t, "policies of a model on a real API server")
 }
@@ -110,42 +107,30 @@ func setUp(ctx context.Context, mgr ctrl.Manager) error {
 	if err != nil {
 		return err
 	}
+	discover, err := discovery.NewDiscoveryClientForConfig(mgr.GetConfig())
+	if err != nil {
+		return err
+	}
+	apis := facts.NewOptionalAPIs(discover)
 	tenants := lookup.Tenants{Reader: mgr.GetClient(), Settings: tenancy.Settings{
 		Gateway:          types.NamespacedName{Namespace: gatewayNamespace, Name: gatewayName},
 		DefaultNamespace: tenantNamespace, AITenantNamespace: "ai-tenants", Discovery: true,
 	}}
 	policies := &modelpolicy.Reconciler{
-		Client: mgr.GetClient(), Applier: apply.New(mgr.GetClient(), apply.Options{APIReader: mgr.GetAPIReader()}), Engine: engine, Tenants: tenants,
+		Client: mgr.GetClient(), Applier: apply.New(mgr.GetClient(), apply.Options{APIReader: mgr.GetAPIReader()}), Engine: engine, Tenants: tenants, APIs: apis,
 		Settings: model.Settings{InfraNamespace: "odh-ai-gateway-infra", Audience: "https://kubernetes.default.svc", MetadataCacheTTL: 60, AuthorizationCacheTTL: 60},
 		Events:   mgr.GetEventRecorder("maas-modelpolicy-controller"), MaxConcurrentReconciles: 2,
 	}
 	authPolicies := &authpolicy.Reconciler{Client: mgr.GetClient(), Tenants: tenants, MaxConcurrentReconciles: 2}
 	subscriptions := &subscription.Reconciler{Client: mgr.GetClient(), Tenants: tenants, MaxConcurrentReconciles: 4}
-	p, err := policies.SetupWithManager(mgr)
-	if err != nil {
+	if err := policies.SetupWithManager(ctx, mgr); err != nil {
 		return err
 	}
-	a, err := authPolicies.SetupWithManager(mgr)
-	if err != nil {
+	if err := authPolicies.SetupWithManager(ctx, mgr, apis); err != nil {
 		return err
 	}
-	s, err := subscriptions.SetupWithManager(mgr)
-	if err != nil {
+	if err := subscriptions.SetupWithManager(ctx, mgr, apis); err != nil {
 		return err
 	}
-	for _, watch := range []struct {
-		controller controller.Controller
-		kind       schema.GroupVersionKind
-		handler    handler.EventHandler
-	}{
-		{p, kuadrant.AuthPolicy, policies.PolicyHandler()},
-		{p, kuadrant.TokenRateLimitPolicy, policies.PolicyHandler()},
-		{a, kuadrant.AuthPolicy, authPolicies.PolicyHandler()},
-		{s, kuadrant.TokenRateLimitPolicy, subscriptions.PolicyHandler()},
-	} {
-		if err := watch.controller.Watch(source.Kind[client.Object](mgr.GetCache(), kuadrant.New(watch.kind), watch.handler)); err != nil {
-			return err
-		}
-	}
-	return nil
+	return apis.SetupWithManager(mgr)
 }

@@ -10,6 +10,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -19,20 +20,22 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
 	"github.com/opendatahub-io/maas-operator/controllers/trigger"
+	"github.com/opendatahub-io/maas-operator/internal/facts"
 	"github.com/opendatahub-io/maas-operator/internal/index"
+	"github.com/opendatahub-io/maas-operator/internal/kuadrant"
 )
 
 // batchDelay is how long changes to one model are collected before its
 // policies are computed: a burst ends in one write.
 const batchDelay = 200 * time.Millisecond
 
-// SetupWithManager registers the controller and its watches. The watches of
-// the generated policies, with [Reconciler.PolicyHandler], are added by the
-// caller once their kinds exist.
-func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) (controller.Controller, error) {
+// SetupWithManager registers the controller and its watches; those of the
+// generated policies as soon as the cluster serves their kinds.
+func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager) error {
 	c, err := ctrl.NewControllerManagedBy(mgr).
 		Named("modelpolicy").
 		WithOptions(controller.Options{MaxConcurrentReconciles: r.MaxConcurrentReconciles}).
@@ -44,14 +47,32 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) (controller.Controller, 
 		Watches(&corev1.Namespace{}, batched(r.allModels, always), builder.WithPredicates(labelledForTenant)).
 		Build(r)
 	if err != nil {
-		return nil, fmt.Errorf("set up controller modelpolicy: %w", err)
+		return fmt.Errorf("set up controller modelpolicy: %w", err)
 	}
-	return c, nil
+	for _, api := range policyAPIs() {
+		if err := trigger.WatchPolicies(ctx, mgr, r.APIs, c, api, batched(trigger.ModelOfPolicy, trigger.Drifted)); err != nil {
+			return fmt.Errorf("watch %s: %w", api.CRD, err)
+		}
+		if err := r.APIs.OnServed(ctx, api, func(context.Context, schema.GroupVersionKind) error {
+			return c.Watch(source.Func(r.enqueueAll))
+		}); err != nil {
+			return fmt.Errorf("enqueue models for %s: %w", api.CRD, err)
+		}
+	}
+	return nil
 }
 
-// PolicyHandler enqueues the model of a generated policy that drifted.
-func (r *Reconciler) PolicyHandler() handler.EventHandler {
-	return batched(trigger.ModelOfPolicy, trigger.Drifted)
+// policyAPIs are the kinds this controller writes.
+func policyAPIs() []facts.API {
+	return []facts.API{kuadrant.AuthPolicyAPI, kuadrant.TokenRateLimitPolicyAPI}
+}
+
+// enqueueAll looks at every model once a kind of policies has appeared.
+func (r *Reconciler) enqueueAll(_ context.Context, q queue) error {
+	for _, key := range r.allModels(nil) {
+		q.Add(ctrl.Request{NamespacedName: key})
+	}
+	return nil
 }
 
 type queue = workqueue.TypedRateLimitingInterface[ctrl.Request]

@@ -99,8 +99,6 @@ func (o *OptionalAPIs) OnServed(ctx context.Context, api API, add func(context.C
 }
 
 // SetupWithManager starts to watch CustomResourceDefinitions, their metadata only.
-//
-// +kubebuilder:rbac:groups=apiextensions.k8s.io,resources=customresourcedefinitions,verbs=get;list;watch
 func (o *OptionalAPIs) SetupWithManager(mgr ctrl.Manager) error {
 	awaited := predicate.NewPredicateFuncs(func(obj client.Object) bool { return o.awaits(obj.GetName()) })
 	err := ctrl.NewControllerManagedBy(mgr).
