@@ -27,18 +27,18 @@ import (
 	"github.com/opendatahub-io/maas-operator/internal/kserve"
 )
 
+// +kubebuilder:rbac:groups=maas.opendatahub.io,resources=maasmodelrefs,verbs=list;watch;patch
+// +kubebuilder:rbac:groups=maas.opendatahub.io,resources=maasmodelrefs/status,verbs=patch
+// +kubebuilder:rbac:groups=maas.opendatahub.io,resources=maasauthpolicies;maassubscriptions;externalmodels;aitenants;maastenantconfigs;tenants,verbs=list;watch
+// +kubebuilder:rbac:groups=inference.opendatahub.io,resources=externalmodels,verbs=list;watch
+// +kubebuilder:rbac:groups=serving.kserve.io,resources=llminferenceservices,verbs=list;watch
+// +kubebuilder:rbac:groups=gateway.networking.k8s.io,resources=httproutes;gateways,verbs=list;watch
+// +kubebuilder:rbac:groups=kuadrant.io,resources=authpolicies;tokenratelimitpolicies,verbs=get;list;delete
+// +kubebuilder:rbac:groups="",resources=namespaces,verbs=list;watch
+// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
+
 // SetupWithManager registers the controller and its watches. Those of kinds that
 // are not installed are added when they appear.
-//
-// +kubebuilder:rbac:groups=maas.opendatahub.io,resources=maasmodelrefs,verbs=get;list;watch;patch
-// +kubebuilder:rbac:groups=maas.opendatahub.io,resources=maasmodelrefs/status,verbs=patch
-// +kubebuilder:rbac:groups=maas.opendatahub.io,resources=maasauthpolicies;maassubscriptions;externalmodels;aitenants;maastenantconfigs;tenants,verbs=get;list;watch
-// +kubebuilder:rbac:groups=inference.opendatahub.io,resources=externalmodels,verbs=get;list;watch
-// +kubebuilder:rbac:groups=serving.kserve.io,resources=llminferenceservices,verbs=get;list;watch
-// +kubebuilder:rbac:groups=gateway.networking.k8s.io,resources=httproutes;gateways,verbs=get;list;watch
-// +kubebuilder:rbac:groups=kuadrant.io,resources=authpolicies;tokenratelimitpolicies,verbs=get;list;delete
-// +kubebuilder:rbac:groups="",resources=namespaces,verbs=get;list;watch
-// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager) error {
 	r.resyncs = make(chan event.GenericEvent)
 	c, err := ctrl.NewControllerManagedBy(mgr).

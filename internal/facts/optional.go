@@ -98,6 +98,8 @@ func (o *OptionalAPIs) OnServed(ctx context.Context, api API, add func(context.C
 	return nil
 }
 
+// +kubebuilder:rbac:groups=apiextensions.k8s.io,resources=customresourcedefinitions,verbs=list;watch
+
 // SetupWithManager starts to watch CustomResourceDefinitions, their metadata only.
 func (o *OptionalAPIs) SetupWithManager(mgr ctrl.Manager) error {
 	awaited := predicate.NewPredicateFuncs(func(obj client.Object) bool { return o.awaits(obj.GetName()) })

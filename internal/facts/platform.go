@@ -69,6 +69,8 @@ func DetectPlatform(d Discovery, asked Platform) (Platform, error) {
 // issuer was not changed.
 const DefaultAudience = "https://kubernetes.default.svc"
 
+// +kubebuilder:rbac:groups=config.openshift.io,resources=authentications,verbs=get
+
 // Audience returns the audience of the cluster's ServiceAccount tokens. On
 // OpenShift an administrator can change it, in Authentication/cluster; the reader
 // must not be a cache. An error means that the audience is not known: a wrong one

@@ -1,0 +1,116 @@
+// Copyright The maas-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"k8s.io/client-go/discovery"
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	"github.com/opendatahub-io/maas-operator/controllers/authpolicy"
+	"github.com/opendatahub-io/maas-operator/controllers/modelpolicy"
+	"github.com/opendatahub-io/maas-operator/controllers/modelref"
+	"github.com/opendatahub-io/maas-operator/controllers/subscription"
+	"github.com/opendatahub-io/maas-operator/internal/apply"
+	"github.com/opendatahub-io/maas-operator/internal/desired"
+	"github.com/opendatahub-io/maas-operator/internal/desired/model"
+	"github.com/opendatahub-io/maas-operator/internal/facts"
+	"github.com/opendatahub-io/maas-operator/internal/index"
+	"github.com/opendatahub-io/maas-operator/internal/render"
+	"github.com/opendatahub-io/maas-operator/internal/tenancy/lookup"
+	"github.com/opendatahub-io/maas-operator/templates"
+)
+
+// dependencies are what controllers are made of.
+type dependencies struct {
+	config   Config
+	apis     *facts.OptionalAPIs
+	applier  *apply.Applier
+	engine   *render.Engine
+	tenants  lookup.Tenants
+	policies model.Settings
+}
+
+// controller is one row of the table of controllers.
+type controller struct {
+	name  string
+	setUp func(context.Context, ctrl.Manager, dependencies) error
+}
+
+// controllers lists all of them; the last one wakes the others up when an API appears.
+func controllers() []controller {
+	return []controller{
+		{"modelref", func(ctx context.Context, mgr ctrl.Manager, d dependencies) error {
+			r := &modelref.Reconciler{Client: mgr.GetClient(), Applier: d.applier, Tenants: d.tenants, APIs: d.apis, Events: mgr.GetEventRecorder("maas-modelref-controller")}
+			return r.SetupWithManager(ctx, mgr)
+		}},
+		{"modelpolicy", func(ctx context.Context, mgr ctrl.Manager, d dependencies) error {
+			r := &modelpolicy.Reconciler{
+				Client: mgr.GetClient(), Applier: d.applier, Engine: d.engine, Tenants: d.tenants, APIs: d.apis, Settings: d.policies,
+				Events: mgr.GetEventRecorder("maas-modelpolicy-controller"), MaxConcurrentReconciles: d.config.MaxConcurrentReconciles,
+			}
+			return r.SetupWithManager(ctx, mgr)
+		}},
+		{"authpolicy", func(ctx context.Context, mgr ctrl.Manager, d dependencies) error {
+			r := &authpolicy.Reconciler{Client: mgr.GetClient(), Tenants: d.tenants, MaxConcurrentReconciles: d.config.MaxConcurrentReconciles}
+			return r.SetupWithManager(ctx, mgr, d.apis)
+		}},
+		{"subscription", func(ctx context.Context, mgr ctrl.Manager, d dependencies) error {
+			r := &subscription.Reconciler{Client: mgr.GetClient(), Tenants: d.tenants, MaxConcurrentReconciles: d.config.MaxConcurrentReconciles}
+			return r.SetupWithManager(ctx, mgr, d.apis)
+		}},
+		{"optional-apis", func(_ context.Context, mgr ctrl.Manager, d dependencies) error {
+			return d.apis.SetupWithManager(mgr)
+		}},
+	}
+}
+
+// setUp finds out what the cluster is and registers everything with the manager.
+func setUp(ctx context.Context, mgr ctrl.Manager, c Config) error {
+	d, err := newDependencies(ctx, mgr, c)
+	if err != nil {
+		return err
+	}
+	if err := index.Register(ctx, mgr.GetFieldIndexer()); err != nil {
+		return fmt.Errorf("prepare the cache; are the CustomResourceDefinitions of maas.opendatahub.io installed? %w", err)
+	}
+	for _, row := range controllers() {
+		if err := row.setUp(ctx, mgr, d); err != nil {
+			return fmt.Errorf("set up %s: %w", row.name, err)
+		}
+	}
+	return addProbes(mgr)
+}
+
+func newDependencies(ctx context.Context, mgr ctrl.Manager, c Config) (dependencies, error) {
+	discover, err := discovery.NewDiscoveryClientForConfigAndClient(mgr.GetConfig(), mgr.GetHTTPClient())
+	if err != nil {
+		return dependencies{}, fmt.Errorf("create a discovery client: %w", err)
+	}
+	platform, err := facts.DetectPlatform(discover, facts.Platform(c.Platform))
+	if err != nil {
+		return dependencies{}, err
+	}
+	audience := c.Audience
+	if audience == "" {
+		if audience, err = facts.Audience(ctx, mgr.GetAPIReader(), platform); err != nil {
+			return dependencies{}, fmt.Errorf("%w; set --token-audience to start without asking", err)
+		}
+	}
+	ctrl.LoggerFrom(ctx).Info("Knowing the cluster", "platform", platform, "tokenAudience", audience)
+	engine, err := render.New(templates.FS, desired.Components())
+	if err != nil {
+		return dependencies{}, fmt.Errorf("load the templates: %w", err)
+	}
+	return dependencies{
+		config:   c,
+		apis:     facts.NewOptionalAPIs(discover),
+		applier:  apply.New(mgr.GetClient(), apply.Options{APIReader: mgr.GetAPIReader()}),
+		engine:   engine,
+		tenants:  lookup.Tenants{Reader: mgr.GetClient(), Settings: c.tenancy()},
+		policies: c.policies(audience),
+	}, nil
+}
