@@ -1,0 +1,176 @@
+// Copyright The maas-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
+	"github.com/opendatahub-io/maas-operator/internal/kserve"
+	"github.com/opendatahub-io/maas-operator/internal/kuadrant"
+)
+
+func TestTheLogIsJSONAndFiltered(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		level string
+		want  []string
+	}{
+		"errors only":                {"error", []string{"broken"}},
+		"the default":                {"info", []string{"broken", "zero"}},
+		"by verbosity":               {"2", []string{"broken", "zero", "two"}},
+		"everything for a developer": {"debug", []string{"broken", "zero", "two", "four"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := DefaultConfig()
+			c.LogLevel = tc.level
+			var out bytes.Buffer
+			log, err := newLogger(c, &out)
+			if err != nil {
+				t.Fatal(err)
+			}
+			log.Error(errors.New("cause"), "broken")
+			log.Info("zero")
+			log.V(2).Info("two")
+			log.V(4).Info("four")
+			var got []string
+			for line := range strings.Lines(out.String()) {
+				var entry struct{ Msg string }
+				if err := json.Unmarshal([]byte(line), &entry); err != nil {
+					t.Fatalf("%q: %v", line, err)
+				}
+				got = append(got, entry.Msg)
+			}
+			if strings.Join(got, " ") != strings.Join(tc.want, " ") {
+				t.Errorf("logged %v, want %v", got, tc.want)
+			}
+		})
+	}
+}
+
+func TestTheLogCanBeText(t *testing.T) {
+	t.Parallel()
+	c := DefaultConfig()
+	c.LogFormat = "text"
+	var out bytes.Buffer
+	log, err := newLogger(c, &out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	log.Info("hello", "key", "value")
+	if !strings.Contains(out.String(), "msg=hello key=value") {
+		t.Errorf("logged %q", out.String())
+	}
+}
+
+func TestReadyOnlyAfterTheCachesAreFilled(t *testing.T) {
+	t.Parallel()
+	filled := make(chan struct{})
+	s := &syncer{wait: func(ctx context.Context) bool {
+		select {
+		case <-filled:
+			return true
+		case <-ctx.Done():
+			return false
+		}
+	}}
+	if s.NeedLeaderElection() {
+		t.Error("a replica without the lease is never ready")
+	}
+	stopped, stop := context.WithCancel(t.Context())
+	stop()
+	if err := s.Start(stopped); err != nil || s.check(nil) == nil {
+		t.Errorf("ready although the caches were never filled, err = %v", err)
+	}
+	close(filled)
+	if err := s.Start(t.Context()); err != nil || s.check(nil) != nil {
+		t.Errorf("not ready although the caches are filled: %v, %v", err, s.check(nil))
+	}
+}
+
+func TestSlim(t *testing.T) {
+	t.Parallel()
+	managed := []metav1.ManagedFieldsEntry{{Manager: "kubectl"}}
+	service := kserve.New(kserve.GroupKind.WithVersion("v1alpha1"))
+	service.Object["spec"] = map[string]any{"template": map[string]any{}, "router": map[string]any{}}
+	policy := kuadrant.New(kuadrant.AuthPolicy)
+	for name, tc := range map[string]struct {
+		object   client.Object
+		wantKept bool
+	}{
+		"a model":                             {&v1alpha1.MaaSModelRef{}, false},
+		"metadata only":                       {&metav1.PartialObjectMetadata{}, false},
+		"a service of any version":            {service, false},
+		"a policy that the apply engine owns": {policy, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			tc.object.SetManagedFields(managed)
+			got, err := slim(tc.object)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if kept := len(got.(client.Object).GetManagedFields()) > 0; kept != tc.wantKept {
+				t.Errorf("managedFields kept = %v, want %v", kept, tc.wantKept)
+			}
+			if u, ok := got.(*unstructured.Unstructured); ok && u.GetKind() == kserve.GroupKind.Kind {
+				if _, found, _ := unstructured.NestedMap(u.Object, "spec", "template"); found {
+					t.Error("the pod template is kept")
+				}
+			}
+		})
+	}
+}
+
+func TestTheTableOfControllers(t *testing.T) {
+	t.Parallel()
+	seen := map[string]bool{}
+	for _, row := range controllers() {
+		if row.name == "" || row.setUp == nil || seen[row.name] {
+			t.Errorf("row %q", row.name)
+		}
+		seen[row.name] = true
+	}
+	if last := controllers()[len(controllers())-1].name; last != "optional-apis" {
+		t.Errorf("the last row is %s", last)
+	}
+}
+
+func TestSecretsAreNeverCached(t *testing.T) {
+	t.Parallel()
+	options := clientOptions()
+	if !options.Cache.Unstructured {
+		t.Error("unstructured objects are read from the API server each time")
+	}
+	found := false
+	for _, object := range options.Cache.DisableFor {
+		found = found || strings.Contains(strings.ToLower(kindOf(t, object)), "secret")
+	}
+	if !found {
+		t.Error("Secrets are kept in memory")
+	}
+}
+
+func kindOf(t *testing.T, object client.Object) string {
+	t.Helper()
+	scheme, err := newScheme()
+	if err != nil {
+		t.Fatal(err)
+	}
+	kinds, _, err := scheme.ObjectKinds(object)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return kinds[0].Kind
+}
