@@ -10,6 +10,7 @@ import (
 	"io"
 	"os/exec"
 	"path/filepath"
+	"syscall"
 	"testing"
 	"time"
 
@@ -17,6 +18,7 @@ import (
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -31,6 +33,8 @@ import (
 const (
 	// user is how the API server knows the manager's service account.
 	user = "system:serviceaccount:opendatahub:maas-controller"
+	// lease is what replicas of the manager compete for.
+	lease = "maas-controller.models-as-a-service.opendatahub.io"
 	// patience is what a Deployment may take on a busy machine.
 	patience = time.Minute
 )
@@ -44,10 +48,12 @@ var _ = Describe("config/default", Ordered, func() {
 	var (
 		cluster client.Client
 		objects []*unstructured.Unstructured
+		env     *testenv.Env
 	)
 
 	BeforeAll(func(ctx context.Context) {
-		env, err := testenv.Start(ctx, testenv.Options{Controllers: true, Log: GinkgoWriter})
+		var err error
+		env, err = testenv.Start(ctx, testenv.Options{Controllers: true, Log: GinkgoWriter})
 		Expect(err).NotTo(HaveOccurred())
 		DeferCleanup(env.Stop)
 		scheme := runtime.NewScheme()
@@ -91,6 +97,33 @@ var _ = Describe("config/default", Ordered, func() {
 		}).WithContext(ctx).WithTimeout(patience).Should(Succeed())
 	}, NodeTimeout(2*patience))
 
+	It("lets the manager run with the arguments of its Deployment, lead and hand over", func(ctx context.Context) {
+		kubeconfig, err := env.OperatorKubeconfig(ctx)
+		Expect(err).NotTo(HaveOccurred())
+		args := append(managerArgs(GinkgoTB()),
+			"--kubeconfig="+kubeconfig, "--metrics-bind-address=0", "--health-probe-bind-address=0")
+		manager := exec.CommandContext(ctx, buildManager(GinkgoTB()), args...)
+		manager.Stdout, manager.Stderr = GinkgoWriter, GinkgoWriter
+		manager.Cancel = func() error { return manager.Process.Signal(syscall.SIGTERM) }
+		Expect(manager.Start()).To(Succeed())
+		ended := make(chan error, 1)
+		go func() { ended <- manager.Wait() }()
+
+		holder := func(g Gomega) string {
+			var held coordinationv1.Lease
+			g.Expect(cluster.Get(ctx, types.NamespacedName{Namespace: "opendatahub", Name: lease}, &held)).To(Succeed())
+			if held.Spec.HolderIdentity == nil {
+				return ""
+			}
+			return *held.Spec.HolderIdentity
+		}
+		Eventually(holder).WithContext(ctx).WithTimeout(patience).ShouldNot(BeEmpty())
+
+		Expect(manager.Process.Signal(syscall.SIGTERM)).To(Succeed())
+		Eventually(ended).WithContext(ctx).WithTimeout(patience).Should(Receive(Succeed()))
+		Eventually(holder).WithContext(ctx).WithTimeout(patience).Should(BeEmpty())
+	}, NodeTimeout(5*patience))
+
 	DescribeTable("grants the manager what it needs and no more",
 		func(ctx context.Context, allowed bool, attributes authorizationv1.ResourceAttributes) {
 			Eventually(func(g Gomega) {
@@ -103,14 +136,14 @@ var _ = Describe("config/default", Ordered, func() {
 		},
 		Entry("it may renew its lease", true, authorizationv1.ResourceAttributes{
 			Verb: "update", Group: "coordination.k8s.io", Resource: "leases",
-			Namespace: "opendatahub", Name: "maas-controller.models-as-a-service.opendatahub.io",
+			Namespace: "opendatahub", Name: lease,
 		}),
 		Entry("it may not take another lease", false, authorizationv1.ResourceAttributes{
 			Verb: "update", Group: "coordination.k8s.io", Resource: "leases", Namespace: "opendatahub", Name: "other",
 		}),
 		Entry("it may not take a lease elsewhere", false, authorizationv1.ResourceAttributes{
 			Verb: "update", Group: "coordination.k8s.io", Resource: "leases",
-			Namespace: "kube-system", Name: "maas-controller.models-as-a-service.opendatahub.io",
+			Namespace: "kube-system", Name: lease,
 		}),
 		Entry("it may authenticate callers of its metrics", true, authorizationv1.ResourceAttributes{
 			Verb: "create", Group: "authentication.k8s.io", Resource: "tokenreviews",

@@ -40,7 +40,7 @@ func help(t *testing.T, manager string, args []string) (string, error) {
 	return string(out), err
 }
 
-func buildManager(t *testing.T) string {
+func buildManager(t testing.TB) string {
 	t.Helper()
 	binary := filepath.Join(t.TempDir(), "manager")
 	cmd := exec.CommandContext(t.Context(), "go", "build", "-o", binary, "./cmd/maas-controller")
@@ -52,7 +52,7 @@ func buildManager(t *testing.T) string {
 }
 
 // managerArgs returns the container's arguments as the kubelet would expand them.
-func managerArgs(t *testing.T) []string {
+func managerArgs(t testing.TB) []string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(root, "config/manager/manager.yaml"))
 	if err != nil {
