@@ -15,7 +15,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 controller_gen() {
   if [[ -z "${CONTROLLER_GEN:-}" ]]; then
-    (cd hack/tools/gen && go build -mod=readonly -o ../../../bin/controller-gen sigs.k8s.io/controller-tools/cmd/controller-gen)
+    (cd hack/tools/gen && CGO_ENABLED=0 go build -mod=readonly -trimpath -o ../../../bin/controller-gen sigs.k8s.io/controller-tools/cmd/controller-gen)
     CONTROLLER_GEN=bin/controller-gen
   fi
   "${CONTROLLER_GEN}" "$@"

@@ -110,7 +110,6 @@ func oidcRules(k kind, parent string) []rule {
 }
 
 func configRules() []rule {
-	spec := func(text string) any { return y(text) }
 	return []rule{
 		{
 			kind: config, name: "there is one", field: "metadata.name", root: true,
@@ -121,15 +120,15 @@ func configRules() []rule {
 		{
 			kind: config, name: "own egress rules and no policy exclude each other", field: "spec",
 			accepts: []any{
-				spec(`{maasApiEgressNetworkPolicy: Disabled}`),
-				spec(`{networkPolicyEgressRules: [{}], networkPolicyAdditionalEgressRules: [{}]}`),
-				spec(`{maasApiEgressNetworkPolicy: Managed, networkPolicyEgressRules: [{}]}`),
+				y(`{maasApiEgressNetworkPolicy: Disabled}`),
+				y(`{networkPolicyEgressRules: [{}], networkPolicyAdditionalEgressRules: [{}]}`),
+				y(`{maasApiEgressNetworkPolicy: Managed, networkPolicyEgressRules: [{}]}`),
 				absent{},
 			},
 			refuses: []any{
-				spec(`{limitadorScrapeInterval: 30s, usageLogging: false, maasApiEgressNetworkPolicy: Disabled, networkPolicyEgressRules: [{}]}`),
-				spec(`{limitadorScrapeInterval: 30s, usageLogging: false, maasApiEgressNetworkPolicy: Disabled, networkPolicyAdditionalEgressRules: [{}]}`),
-				spec(`{limitadorScrapeInterval: 30s, usageLogging: false, maasApiEgressNetworkPolicy: Disabled, networkPolicyAdditionalEgressRules: []}`),
+				y(`{limitadorScrapeInterval: 30s, usageLogging: false, maasApiEgressNetworkPolicy: Disabled, networkPolicyEgressRules: [{}]}`),
+				y(`{limitadorScrapeInterval: 30s, usageLogging: false, maasApiEgressNetworkPolicy: Disabled, networkPolicyAdditionalEgressRules: [{}]}`),
+				y(`{limitadorScrapeInterval: 30s, usageLogging: false, maasApiEgressNetworkPolicy: Disabled, networkPolicyAdditionalEgressRules: []}`),
 			},
 			message: "networkPolicyEgressRules and networkPolicyAdditionalEgressRules must not be set when maasApiEgressNetworkPolicy is Disabled",
 		},

@@ -25,7 +25,8 @@ func modelRefRules() []rule {
 		{
 			kind: modelRef, name: "endpointOverride is an https URL", field: override,
 			accepts: []any{
-				absent{}, "", "https://h", "https://models.example.com:8443/llm/granite/", "https://[2001:db8::1]/x",
+				absent{},
+				"", "https://h", "https://models.example.com:8443/llm/granite/", "https://[2001:db8::1]/x",
 				"https://" + strings.Repeat("h", 2040),
 			},
 			refuses: []any{

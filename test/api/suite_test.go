@@ -6,6 +6,7 @@ package api
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"testing"
 	"time"
@@ -52,8 +53,8 @@ func mustTable() []rule {
 		panic(err)
 	}
 	var all []constraint
-	for k, crd := range crds {
-		all = append(all, constraints(k, crd)...)
+	for _, k := range slices.Sorted(maps.Keys(crds)) { // All processes need the same order.
+		all = append(all, constraints(k, crds[k])...)
 	}
 	rows := handwritten()
 	more, _ := derived(all, rows)
