@@ -37,7 +37,7 @@ const (
 	// startTimeout bounds the start of the API server, with building it.
 	startTimeout = 20 * time.Minute
 	// settleTimeout bounds how long the API server takes to apply changed CRDs.
-	settleTimeout = time.Minute
+	settleTimeout = 3 * time.Minute
 )
 
 // table is every row: the handwritten ones, and derived ones for the other
