@@ -130,21 +130,34 @@ func (a *authorino) rules(section string) map[string]any {
 func (a *authorino) denials(c call) map[string]bool {
 	a.t.Helper()
 	out := map[string]bool{}
-	for name, rule := range a.rules("authorization") {
-		if _, conditional := rule.(map[string]any)["when"]; conditional {
-			a.t.Errorf("rule %s has a condition: Authorino skips a rule whose condition fails", name)
-		}
-		patterns, _, err := unstructured.NestedSlice(rule.(map[string]any), "patternMatching", "patterns")
-		if err != nil {
-			a.t.Fatalf("read rule %s: %v", name, err)
-		}
-		for _, pattern := range patterns {
-			if holds, err := a.eval(pattern.(map[string]any)["predicate"].(string), c); err != nil || holds != true {
-				out[name] = true
-			}
+	for name := range a.rules("authorization") {
+		if !a.passes(name, c) {
+			out[name] = true
 		}
 	}
 	return out
+}
+
+// passes tells whether one authorization rule lets a call through.
+func (a *authorino) passes(name string, c call) bool {
+	a.t.Helper()
+	rule, ok := a.rules("authorization")[name].(map[string]any)
+	if !ok {
+		a.t.Fatalf("there is no rule %s", name)
+	}
+	if _, conditional := rule["when"]; conditional {
+		a.t.Errorf("rule %s has a condition: Authorino skips a rule whose condition fails", name)
+	}
+	patterns, _, err := unstructured.NestedSlice(rule, "patternMatching", "patterns")
+	if err != nil {
+		a.t.Fatalf("read rule %s: %v", name, err)
+	}
+	for _, pattern := range patterns {
+		if holds, err := a.eval(pattern.(map[string]any)["predicate"].(string), c); err != nil || holds != true {
+			return false
+		}
+	}
+	return true
 }
 
 func (a *authorino) text(c call, path ...string) any {

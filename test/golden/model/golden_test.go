@@ -1,0 +1,141 @@
+// Copyright The maas-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package model_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
+	"github.com/opendatahub-io/maas-operator/internal/desired"
+	"github.com/opendatahub-io/maas-operator/internal/desired/model"
+	"github.com/opendatahub-io/maas-operator/internal/render"
+	"github.com/opendatahub-io/maas-operator/internal/tenancy"
+	"github.com/opendatahub-io/maas-operator/templates"
+	"github.com/opendatahub-io/maas-operator/test/golden"
+	"github.com/opendatahub-io/maas-operator/test/testenv"
+)
+
+// input is the shape of a case's in.yaml.
+type input struct {
+	// Model and Route name the MaaSModelRef and its HTTPRoute.
+	Model types.NamespacedName `json:"model"`
+	Route string               `json:"route"`
+	// Tenant is the model's; the default tenant when left out.
+	Tenant *tenancy.Context `json:"tenant"`
+	// AcceptKeyHeader, Live and Settings are the other facts.
+	AcceptKeyHeader bool           `json:"acceptKeyHeader"`
+	Live            model.Live     `json:"live"`
+	Settings        model.Settings `json:"settings"`
+	// AuthPolicies and Subscriptions are the custom resources.
+	AuthPolicies  []v1alpha1.MaaSAuthPolicy   `json:"authPolicies"`
+	Subscriptions []v1alpha1.MaaSSubscription `json:"subscriptions"`
+}
+
+func load(t *testing.T, file string) model.Input {
+	t.Helper()
+	raw, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatalf("read case: %v", err)
+	}
+	var in input
+	if err := yaml.UnmarshalStrict(raw, &in); err != nil {
+		t.Fatalf("decode %s: %v", file, err)
+	}
+	tenant := tenancy.Context{Name: tenancy.DefaultName}
+	if in.Tenant != nil {
+		tenant = *in.Tenant
+	}
+	out := model.Input{Model: in.Model, Route: in.Route, Tenant: tenant, AcceptKeyHeader: in.AcceptKeyHeader, Live: in.Live, Settings: in.Settings}
+	for i := range in.AuthPolicies {
+		out.AuthPolicies = append(out.AuthPolicies, model.AuthPolicy{Object: &in.AuthPolicies[i], Tenant: tenant.Name})
+	}
+	for i := range in.Subscriptions {
+		out.Subscriptions = append(out.Subscriptions, model.Subscription{Object: &in.Subscriptions[i], Tenant: tenant.Name})
+	}
+	return out
+}
+
+// rendered are the objects of a case, as the operator would apply them.
+func rendered(t *testing.T, dir string) []*unstructured.Unstructured {
+	t.Helper()
+	engine, err := render.New(templates.FS, desired.Components())
+	if err != nil {
+		t.Fatalf("render.New() error = %v", err)
+	}
+	out, err := model.Build(load(t, filepath.Join(dir, "in.yaml")))
+	if err != nil {
+		t.Fatalf("Build() error = %v", err)
+	}
+	var requests []render.Request
+	if p := out.AuthPolicy; p != nil {
+		requests = append(requests, render.Request{ID: model.AuthPolicyTemplate, Namespace: p.Meta.Namespace, Name: p.Meta.Name, Values: *p})
+	}
+	if p := out.TokenRateLimitPolicy; p != nil {
+		requests = append(requests, render.Request{ID: model.TokenRateLimitPolicyTemplate, Namespace: p.Meta.Namespace, Name: p.Meta.Name, Values: *p})
+	}
+	objects, err := engine.RenderAll(requests)
+	if err != nil {
+		t.Fatalf("RenderAll() error = %v", err)
+	}
+	return objects
+}
+
+func TestGoldenFiles(t *testing.T) {
+	t.Parallel()
+	for _, name := range golden.Cases(t, "testdata") {
+		dir := filepath.Join("testdata", name)
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var objects []any
+			for _, object := range rendered(t, dir) {
+				objects = append(objects, object)
+			}
+			golden.YAML(t, filepath.Join(dir, "out.yaml"), objects...)
+		})
+	}
+}
+
+func TestEveryCaseIsAcceptedByTheRealCRDs(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	defer cancel()
+	env, err := testenv.Start(ctx, testenv.Options{CRDs: []testenv.CRDSet{testenv.Kuadrant}, Log: os.Stderr})
+	if err != nil {
+		t.Fatalf("start the API server: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := env.Stop(); err != nil {
+			t.Errorf("stop the API server: %v", err)
+		}
+	})
+	admin, err := client.New(env.AdminConfig(), client.Options{})
+	if err != nil {
+		t.Fatalf("make a client: %v", err)
+	}
+	for _, namespace := range []string{"llm"} {
+		if err := admin.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}); err != nil {
+			t.Fatalf("create namespace: %v", err)
+		}
+	}
+	for _, name := range golden.Cases(t, "testdata") {
+		dir := filepath.Join("testdata", name)
+		for _, object := range rendered(t, dir) {
+			err := admin.Create(ctx, object, client.DryRunAll, client.FieldValidation(metav1.FieldValidationStrict))
+			if err != nil {
+				t.Errorf("%s: the API server refuses %s %s: %v", name, object.GetKind(), object.GetName(), err)
+			}
+		}
+	}
+}
