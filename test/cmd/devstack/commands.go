@@ -29,6 +29,7 @@ const (
 // config is what the flags of all commands say.
 type config struct {
 	dir               string
+	controllerBinary  string
 	withoutController bool
 }
 
@@ -44,6 +45,7 @@ samples. The make targets of the same names build what it needs first.`,
 		SilenceErrors: true,
 	}
 	root.PersistentFlags().StringVar(&c.dir, "dir", "", "data directory (default .dev/run for run, .dev for the others)")
+	root.PersistentFlags().StringVar(&c.controllerBinary, "controller-binary", "", "program to run as maas-controller (default bin/maas-controller)")
 	root.PersistentFlags().BoolVar(&c.withoutController, "without-controller", false, "leave maas-controller out")
 	root.AddCommand(
 		c.runCommand(), c.upCommand(), c.downCommand(), c.statusCommand(), c.kubeconfigCommand(),
@@ -64,10 +66,14 @@ func (c *config) stack(cmd *cobra.Command, defaultDir string, keep bool) (*stack
 			return nil, fmt.Errorf("find the data directory: %w", err)
 		}
 	}
-	return &stack{
+	s := &stack{
 		layout: layout{root: root, dir: dir}, keep: keep, controller: !c.withoutController,
-		progress: newProgress(cmd.ErrOrStderr()),
-	}, nil
+		binary: c.controllerBinary, progress: newProgress(cmd.ErrOrStderr()),
+	}
+	if s.binary == "" {
+		s.binary = s.layout.binary(processController)
+	}
+	return s, nil
 }
 
 func (c *config) runCommand() *cobra.Command {

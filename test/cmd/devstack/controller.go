@@ -25,9 +25,8 @@ func (s *stack) startController(ctx context.Context) error {
 		s.progress.say("already running")
 		return s.awaitReady(ctx, p, p.ready)
 	}
-	binary := s.layout.binary(processController)
-	if _, err := os.Stat(binary); errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%s does not exist: build it with `make build`", binary)
+	if _, err := os.Stat(s.binary); errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%s does not exist: build it with `make build`", s.binary)
 	}
 	kubeconfig, err := s.env.OperatorKubeconfig(ctx)
 	if err != nil {
@@ -42,7 +41,7 @@ func (s *stack) startController(ctx context.Context) error {
 		return err
 	}
 	p, err := s.launch(command{
-		name: processController, path: binary, log: s.logFile(processController),
+		name: processController, path: s.binary, log: s.logFile(processController),
 		probe: "http://" + probes + "/readyz",
 		args:  controllerArgs(kubeconfig, probes, metrics),
 	})

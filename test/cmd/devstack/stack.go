@@ -32,7 +32,9 @@ type stack struct {
 	keep bool
 	// controller tells whether maas-controller is part of the stack.
 	controller bool
-	progress   *progress
+	// binary is the program that is maas-controller.
+	binary   string
+	progress *progress
 
 	env   *testenv.Env
 	state *state
