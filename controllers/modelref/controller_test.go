@@ -1,0 +1,422 @@
+// Copyright The maas-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package modelref
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/client-go/util/workqueue"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	gwapiv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	inferencev1alpha1 "github.com/opendatahub-io/maas-operator/api/inference/v1alpha1"
+	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
+	"github.com/opendatahub-io/maas-operator/internal/facts"
+	"github.com/opendatahub-io/maas-operator/internal/index"
+	"github.com/opendatahub-io/maas-operator/internal/kserve"
+	"github.com/opendatahub-io/maas-operator/internal/tenancy"
+	"github.com/opendatahub-io/maas-operator/internal/tenancy/lookup"
+)
+
+var errDown = errors.New("connection refused")
+
+// installed is a discovery of the kinds by group version, or an error.
+type installed struct {
+	kinds map[string][]string
+	err   error
+}
+
+func (i installed) ServerResourcesForGroupVersion(groupVersion string) (*metav1.APIResourceList, error) {
+	if i.err != nil {
+		return nil, i.err
+	}
+	list := &metav1.APIResourceList{}
+	for _, kind := range i.kinds[groupVersion] {
+		list.APIResources = append(list.APIResources, metav1.APIResource{Kind: kind})
+	}
+	return list, nil
+}
+
+// everyAPI serves all that the controller reads; LLMInferenceService in an old version.
+var everyAPI = installed{kinds: map[string][]string{
+	"serving.kserve.io/v1alpha1":        {"LLMInferenceService"},
+	"gateway.networking.k8s.io/v1":      {"HTTPRoute", "Gateway"},
+	"inference.opendatahub.io/v1alpha1": {"ExternalModel"},
+}}
+
+// reconciler works on a fake cluster; calls go through the interceptor.
+func reconciler(t *testing.T, apis installed, funcs interceptor.Funcs, objs ...client.Object) *Reconciler {
+	t.Helper()
+	scheme := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, v1alpha1.AddToScheme, inferencev1alpha1.AddToScheme, gwapiv1.Install} {
+		if err := add(scheme); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b := fake.NewClientBuilder().WithScheme(scheme).WithObjects(objs...).WithStatusSubresource(&v1alpha1.MaaSModelRef{}).WithInterceptorFuncs(funcs)
+	for _, i := range index.All() {
+		b = b.WithIndex(i.Object, i.Name, i.Extract)
+	}
+	c := b.Build()
+	return &Reconciler{
+		Client: c,
+		Tenants: lookup.Tenants{Reader: c, Settings: tenancy.Settings{
+			Gateway: types.NamespacedName{Namespace: "ingress", Name: "maas"}, DefaultNamespace: "models-as-a-service", AITenantNamespace: "ai-tenants",
+		}},
+		APIs:    facts.NewOptionalAPIs(apis),
+		Events:  events.NewFakeRecorder(100),
+		resyncs: make(chan event.GenericEvent, 100),
+	}
+}
+
+func model(name string, kind v1alpha1.BackendKind) *v1alpha1.MaaSModelRef {
+	m := &v1alpha1.MaaSModelRef{ObjectMeta: metav1.ObjectMeta{Namespace: "llm", Name: name, Generation: 1}}
+	m.Spec.ModelRef = v1alpha1.BackendReference{Kind: kind, Name: name}
+	return m
+}
+
+func request(name string) ctrl.Request {
+	return ctrl.Request{NamespacedName: types.NamespacedName{Namespace: "llm", Name: name}}
+}
+
+// status reconciles a model once and returns it.
+func status(t *testing.T, r *Reconciler, name string) *v1alpha1.MaaSModelRef {
+	t.Helper()
+	if _, err := r.Reconcile(t.Context(), request(name)); err != nil {
+		t.Fatal(err)
+	}
+	m := &v1alpha1.MaaSModelRef{}
+	if err := r.Client.Get(t.Context(), request(name).NamespacedName, m); err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+func readyReason(m *v1alpha1.MaaSModelRef) v1alpha1.ConditionReason {
+	if c := meta.FindStatusCondition(m.Status.Conditions, "Ready"); c != nil {
+		return v1alpha1.ConditionReason(c.Reason)
+	}
+	return ""
+}
+
+func TestAStoredModelWithoutSpecIsInvalidAndCanBeDeleted(t *testing.T) {
+	t.Parallel()
+	r := reconciler(t, everyAPI, interceptor.Funcs{}, &v1alpha1.MaaSModelRef{ObjectMeta: metav1.ObjectMeta{Namespace: "llm", Name: "old"}})
+	m := status(t, r, "old")
+	if m.Status.Phase != v1alpha1.ModelPhaseInvalid || readyReason(m) != v1alpha1.ReasonInvalidSpec || len(m.Finalizers) != 0 {
+		t.Errorf("phase %s, reason %s, finalizers %v", m.Status.Phase, readyReason(m), m.Finalizers)
+	}
+}
+
+func TestBackends(t *testing.T) {
+	t.Parallel()
+	service := kserve.New(kserve.GroupKind.WithVersion("v1alpha1"))
+	service.SetNamespace("llm")
+	service.SetName("m")
+	service.Object["status"] = map[string]any{"conditions": []any{map[string]any{"type": "Ready", "status": "True"}}}
+	inference := &inferencev1alpha1.ExternalModel{ObjectMeta: metav1.ObjectMeta{Namespace: "llm", Name: "m"}}
+	own := &v1alpha1.ExternalModel{ObjectMeta: metav1.ObjectMeta{Namespace: "llm", Name: "m"}}
+	route := func(name string) *gwapiv1.HTTPRoute {
+		return &gwapiv1.HTTPRoute{ObjectMeta: metav1.ObjectMeta{Namespace: "llm", Name: name}}
+	}
+	routed := inference.DeepCopy()
+	routed.Status.HTTPRouteName = "theirs"
+
+	for name, tc := range map[string]struct {
+		apis       installed
+		kind       v1alpha1.BackendKind
+		objects    []client.Object
+		wantPhase  v1alpha1.ModelPhase
+		wantReason v1alpha1.ConditionReason
+		wantRoute  string
+	}{
+		"an older version of KServe will do":    {everyAPI, v1alpha1.BackendLLMInferenceService, []client.Object{service.DeepCopy()}, v1alpha1.ModelPhasePending, v1alpha1.ReasonRouteNotFound, ""},
+		"the kind as earlier releases spelt it": {everyAPI, "llmisvc", []client.Object{service.DeepCopy()}, v1alpha1.ModelPhasePending, v1alpha1.ReasonRouteNotFound, ""},
+		"a kind nobody knows":                   {everyAPI, "Toaster", nil, v1alpha1.ModelPhaseFailed, v1alpha1.ReasonUnsupported, ""},
+		"KServe is not installed":               {installed{}, v1alpha1.BackendLLMInferenceService, nil, v1alpha1.ModelPhaseFailed, v1alpha1.ReasonDependencyMissing, ""},
+		"Gateway API is not installed": {
+			installed{kinds: map[string][]string{"serving.kserve.io/v1alpha1": {"LLMInferenceService"}}}, v1alpha1.BackendLLMInferenceService,
+			[]client.Object{service.DeepCopy()}, v1alpha1.ModelPhasePending, v1alpha1.ReasonRouteNotFound, "",
+		},
+		"an ExternalModel in neither group": {everyAPI, v1alpha1.BackendExternalModel, nil, v1alpha1.ModelPhaseFailed, v1alpha1.ReasonBackendNotFound, ""},
+		"an ExternalModel of our own group": {
+			everyAPI, v1alpha1.BackendExternalModel, []client.Object{own.DeepCopy(), route("maas-m")}, v1alpha1.ModelPhaseFailed, v1alpha1.ReasonRouteNotAccepted, "maas-m",
+		},
+		"of two ExternalModels the inference group's wins": {
+			everyAPI, v1alpha1.BackendExternalModel, []client.Object{own.DeepCopy(), routed, route("maas-m"), route("theirs")},
+			v1alpha1.ModelPhaseFailed, v1alpha1.ReasonRouteNotAccepted, "theirs",
+		},
+		"the inference group's has no route yet": {
+			everyAPI, v1alpha1.BackendExternalModel, []client.Object{inference.DeepCopy(), route("maas-m")}, v1alpha1.ModelPhasePending, v1alpha1.ReasonRouteNotFound, "",
+		},
+		"our own without the inference API": {
+			installed{kinds: map[string][]string{"gateway.networking.k8s.io/v1": {"HTTPRoute"}}}, v1alpha1.BackendExternalModel,
+			[]client.Object{own.DeepCopy(), route("maas-m")}, v1alpha1.ModelPhaseFailed, v1alpha1.ReasonRouteNotAccepted, "maas-m",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			m := status(t, reconciler(t, tc.apis, interceptor.Funcs{}, append(tc.objects, model("m", tc.kind))...), "m")
+			if m.Status.Phase != tc.wantPhase || readyReason(m) != tc.wantReason || m.Status.HTTPRouteName != tc.wantRoute {
+				t.Errorf("phase %s, reason %s, route %q", m.Status.Phase, readyReason(m), m.Status.HTTPRouteName)
+			}
+		})
+	}
+}
+
+func TestAFactThatCannotBeReadLeavesTheStatusAlone(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		apis  installed
+		funcs interceptor.Funcs
+	}{
+		"whether KServe is installed": {installed{err: errDown}, interceptor.Funcs{}},
+		"the backend": {everyAPI, interceptor.Funcs{Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, obj client.Object, opts ...client.GetOption) error {
+			if obj.GetObjectKind().GroupVersionKind().Kind == kserve.GroupKind.Kind {
+				return errDown
+			}
+			return c.Get(ctx, key, obj, opts...)
+		}}},
+		"the routes":        {everyAPI, failList(&gwapiv1.HTTPRouteList{})},
+		"the auth policies": {everyAPI, failList(&v1alpha1.MaaSAuthPolicyList{})},
+		"the subscriptions": {everyAPI, failList(&v1alpha1.MaaSSubscriptionList{})},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			m := model("m", v1alpha1.BackendLLMInferenceService)
+			m.Status.Phase, m.Status.Endpoint = v1alpha1.ModelPhaseReady, "https://h/llm/m"
+			service := kserve.New(kserve.GroupKind.WithVersion("v1alpha1"))
+			service.SetNamespace("llm")
+			service.SetName("m")
+			r := reconciler(t, tc.apis, tc.funcs, m, service)
+			if _, err := r.Reconcile(t.Context(), request("m")); !errors.Is(err, errDown) {
+				t.Fatalf("err = %v", err)
+			}
+			got := &v1alpha1.MaaSModelRef{}
+			if err := r.Client.Get(t.Context(), request("m").NamespacedName, got); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(m.Status, got.Status); diff != "" {
+				t.Errorf("status (-before +after):\n%s", diff)
+			}
+		})
+	}
+}
+
+func failList(kind client.ObjectList) interceptor.Funcs {
+	return interceptor.Funcs{List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, opts ...client.ListOption) error {
+		if got, want := typeOf(list), typeOf(kind); got == want {
+			return errDown
+		}
+		return c.List(ctx, list, opts...)
+	}}
+}
+
+func typeOf(list client.ObjectList) string {
+	switch list.(type) {
+	case *gwapiv1.HTTPRouteList:
+		return "routes"
+	case *v1alpha1.MaaSAuthPolicyList:
+		return "auth policies"
+	case *v1alpha1.MaaSSubscriptionList:
+		return "subscriptions"
+	case *v1alpha1.MaaSModelRefList:
+		return "models"
+	default:
+		return "others"
+	}
+}
+
+func TestAConflictIsTriedAgainQuietly(t *testing.T) {
+	t.Parallel()
+	conflict := apierrors.NewConflict(schema.GroupResource{Resource: "maasmodelrefs"}, "m", errors.New("moved on"))
+	r := reconciler(t, everyAPI, interceptor.Funcs{
+		SubResourcePatch: func(context.Context, client.Client, string, client.Object, client.Patch, ...client.SubResourcePatchOption) error {
+			return conflict
+		},
+	}, model("m", v1alpha1.BackendLLMInferenceService))
+	result, err := r.Reconcile(t.Context(), request("m"))
+	if err != nil || result.RequeueAfter != staleDelay {
+		t.Errorf("result = %+v, err = %v", result, err)
+	}
+	if recorder, ok := r.Events.(*events.FakeRecorder); !ok || len(recorder.Events) != 0 {
+		t.Error("an event was recorded for a status that was not written")
+	}
+}
+
+func TestAnErrorWritingTheStatusIsReturned(t *testing.T) {
+	t.Parallel()
+	r := reconciler(t, everyAPI, interceptor.Funcs{
+		SubResourcePatch: func(context.Context, client.Client, string, client.Object, client.Patch, ...client.SubResourcePatchOption) error {
+			return errDown
+		},
+	}, model("m", v1alpha1.BackendLLMInferenceService))
+	if _, err := r.Reconcile(t.Context(), request("m")); !errors.Is(err, errDown) {
+		t.Errorf("err = %v", err)
+	}
+}
+
+func TestAModelThatIsGoneIsNoError(t *testing.T) {
+	t.Parallel()
+	if _, err := reconciler(t, everyAPI, interceptor.Funcs{}).Reconcile(t.Context(), request("m")); err != nil {
+		t.Errorf("err = %v", err)
+	}
+}
+
+// enqueued drains a queue into sorted names.
+func enqueued(q queue) []string {
+	var names []string
+	for q.Len() > 0 {
+		item, _ := q.Get()
+		names = append(names, item.String())
+		q.Done(item)
+	}
+	slices.Sort(names)
+	return names
+}
+
+func newQueue() queue {
+	return workqueue.NewTypedRateLimitingQueue(workqueue.NewTypedItemExponentialFailureRateLimiter[ctrl.Request](0, 0))
+}
+
+func TestMappings(t *testing.T) {
+	t.Parallel()
+	routed := model("routed", v1alpha1.BackendLLMInferenceService)
+	routed.Status.HTTPRouteNamespace, routed.Status.HTTPRouteName = "llm", "custom"
+	routed.Status.HTTPRouteGatewayNamespace, routed.Status.HTTPRouteGatewayName = "ingress", "maas"
+	elsewhere := model("elsewhere", v1alpha1.BackendLLMInferenceService)
+	elsewhere.Namespace = "other"
+	elsewhere.Spec.ModelRef.Name = "granite"
+	second := model("second", v1alpha1.BackendLLMInferenceService)
+	second.Spec.ModelRef.Name = "granite"
+	second.Status.HTTPRouteNamespace, second.Status.HTTPRouteName = "llm", "granite-kserve-route"
+	first := model("granite", v1alpha1.BackendLLMInferenceService)
+	first.Status.HTTPRouteNamespace, first.Status.HTTPRouteName = "llm", "granite-kserve-route"
+	external := model("external", v1alpha1.BackendExternalModel)
+	external.Spec.ModelRef.Name = "granite"
+	external.Status.HTTPRouteNamespace, external.Status.HTTPRouteName = "llm", "maas-granite"
+	waiting := model("waiting", v1alpha1.BackendLLMInferenceService)
+	r := reconciler(t, everyAPI, interceptor.Funcs{}, routed, elsewhere, first, second, external, waiting)
+
+	in := func(name string) metav1.ObjectMeta { return metav1.ObjectMeta{Namespace: "llm", Name: name} }
+	service := kserve.New(kserve.GroupKind.WithVersion("v1alpha1"))
+	service.SetNamespace("llm")
+	service.SetName("granite")
+	labelled := &gwapiv1.HTTPRoute{ObjectMeta: in("granite-new")}
+	labelled.Labels = kserve.RouteLabels("granite")
+
+	for name, tc := range map[string]struct {
+		models mapFunc
+		object client.Object
+		want   []string
+	}{
+		"a service concerns the models that publish it, in its namespace": {r.modelsOfService, service, []string{"llm/granite", "llm/second"}},
+		"an ExternalModel concerns its models":                            {r.modelsOfExternalModel, &v1alpha1.ExternalModel{ObjectMeta: in("granite")}, []string{"llm/external"}},
+		"a route concerns those it serves and those without one":          {r.modelsOfRoute, &gwapiv1.HTTPRoute{ObjectMeta: in("custom")}, []string{"llm/routed", "llm/waiting"}},
+		"a route made for a service concerns the service's models":        {r.modelsOfRoute, labelled, []string{"llm/granite", "llm/second", "llm/waiting"}},
+		"a gateway concerns the models whose route it serves":             {r.modelsOfGateway, &gwapiv1.Gateway{ObjectMeta: metav1.ObjectMeta{Namespace: "ingress", Name: "maas"}}, []string{"llm/routed"}},
+		"another gateway concerns nobody":                                 {r.modelsOfGateway, &gwapiv1.Gateway{ObjectMeta: in("maas")}, nil},
+		"a subscription concerns its distinct models": {modelsOf, &v1alpha1.MaaSSubscription{Spec: v1alpha1.MaaSSubscriptionSpec{
+			ModelRefs: []v1alpha1.ModelSubscription{{Namespace: "llm", Name: "a"}, {Namespace: "llm", Name: "b"}, {Namespace: "llm", Name: "a"}},
+		}}, []string{"llm/a", "llm/b"}},
+		"another kind concerns nobody": {modelsOf, &v1alpha1.AITenant{}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			q := newQueue()
+			r.mapped(tc.models).Create(t.Context(), event.CreateEvent{Object: tc.object}, q)
+			if diff := cmp.Diff(tc.want, enqueued(q)); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestAnUpdateConcernsTheModelsBeforeAndAfter(t *testing.T) {
+	t.Parallel()
+	of := func(name string) *v1alpha1.MaaSAuthPolicy {
+		return &v1alpha1.MaaSAuthPolicy{Spec: v1alpha1.MaaSAuthPolicySpec{ModelRefs: []v1alpha1.ModelReference{{Namespace: "llm", Name: name}}}}
+	}
+	r, q := reconciler(t, everyAPI, interceptor.Funcs{}), newQueue()
+	r.mapped(modelsOf).Update(t.Context(), event.UpdateEvent{ObjectOld: of("a"), ObjectNew: of("b")}, q)
+	if diff := cmp.Diff([]string{"llm/a", "llm/b"}, enqueued(q)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestAChangeThatCannotBeMappedIsNotLost(t *testing.T) {
+	t.Parallel()
+	broken := true
+	r := reconciler(t, everyAPI, interceptor.Funcs{List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, opts ...client.ListOption) error {
+		if broken {
+			return errDown
+		}
+		return c.List(ctx, list, opts...)
+	}}, model("a", v1alpha1.BackendLLMInferenceService), model("b", v1alpha1.BackendLLMInferenceService))
+	q := newQueue()
+	r.mapped(r.allModels).Delete(t.Context(), event.DeleteEvent{Object: &v1alpha1.AITenant{}}, q)
+	item, _ := q.Get()
+	if item != everything {
+		t.Fatalf("enqueued %v", item)
+	}
+	if _, err := r.Reconcile(t.Context(), item); !errors.Is(err, errDown) {
+		t.Errorf("the failure is not tried again: err = %v", err)
+	}
+	broken = false
+	if _, err := r.Reconcile(t.Context(), item); err != nil {
+		t.Fatal(err)
+	}
+	got := []string{(<-r.resyncs).Object.GetName(), (<-r.resyncs).Object.GetName()}
+	slices.Sort(got)
+	if diff := cmp.Diff([]string{"a", "b"}, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestSiblings(t *testing.T) {
+	t.Parallel()
+	aliased := func(name, alias string) *v1alpha1.MaaSModelRef {
+		m := model(name, v1alpha1.BackendLLMInferenceService)
+		m.Status.ResolvedModelAlias = alias
+		return m
+	}
+	r := reconciler(t, everyAPI, interceptor.Funcs{}, aliased("a1", "a"), aliased("a2", "a"), aliased("b1", "b"), aliased("none", ""))
+	leaving := aliased("a1", "a")
+	leaving.DeletionTimestamp = new(metav1.Now())
+
+	for name, tc := range map[string]struct {
+		before, after *v1alpha1.MaaSModelRef
+		want          []string
+	}{
+		"a new alias concerns those with the old and the new one": {aliased("a1", "a"), aliased("a1", "b"), []string{"llm/a2", "llm/b1"}},
+		"a first alias concerns those who have it":                {aliased("x", ""), aliased("x", "b"), []string{"llm/b1"}},
+		"another change concerns nobody":                          {aliased("a1", "a"), aliased("a1", "a"), nil},
+		"a model that leaves concerns those with its alias":       {aliased("a1", "a"), leaving, []string{"llm/a2"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			q := newQueue()
+			r.siblingUpdated(t.Context(), event.UpdateEvent{ObjectOld: tc.before, ObjectNew: tc.after}, q)
+			if diff := cmp.Diff(tc.want, enqueued(q)); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
