@@ -40,31 +40,31 @@ func help(t *testing.T, manager string, args []string) (string, error) {
 	return string(out), err
 }
 
-func buildManager(t testing.TB) string {
-	t.Helper()
-	binary := filepath.Join(t.TempDir(), "manager")
-	cmd := exec.CommandContext(t.Context(), "go", "build", "-o", binary, "./cmd/maas-controller")
+func buildManager(tb testing.TB) string {
+	tb.Helper()
+	binary := filepath.Join(tb.TempDir(), "manager")
+	cmd := exec.CommandContext(tb.Context(), "go", "build", "-o", binary, "./cmd/maas-controller")
 	cmd.Dir = root
 	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("build the manager: %v\n%s", err, out)
+		tb.Fatalf("build the manager: %v\n%s", err, out)
 	}
 	return binary
 }
 
 // managerArgs returns the container's arguments as the kubelet would expand them.
-func managerArgs(t testing.TB) []string {
-	t.Helper()
+func managerArgs(tb testing.TB) []string {
+	tb.Helper()
 	text, err := os.ReadFile(filepath.Join(root, "config/manager/manager.yaml"))
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	var d appsv1.Deployment
 	if err := yaml.UnmarshalStrict(text, &d); err != nil {
-		t.Fatalf("decode the Deployment: %v", err)
+		tb.Fatalf("decode the Deployment: %v", err)
 	}
 	containers := d.Spec.Template.Spec.Containers
 	if len(containers) != 1 || containers[0].Name != "manager" {
-		t.Fatalf("the Deployment has %d containers, want only manager", len(containers))
+		tb.Fatalf("the Deployment has %d containers, want only manager", len(containers))
 	}
 	env := map[string]string{}
 	for _, e := range containers[0].Env {
@@ -76,7 +76,7 @@ func managerArgs(t testing.TB) []string {
 		args[i] = reference.ReplaceAllStringFunc(arg, func(ref string) string {
 			value, ok := env[ref[2:len(ref)-1]]
 			if !ok {
-				t.Errorf("argument %q refers to a variable that is not set", arg)
+				tb.Errorf("argument %q refers to a variable that is not set", arg)
 			}
 			return value
 		})
