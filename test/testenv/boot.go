@@ -28,7 +28,7 @@ const (
 // boot starts the programs one after the other and waits for each.
 func (e *Env) boot(ctx context.Context, o Options) error {
 	begin := time.Now()
-	if err := e.prepare(); err != nil {
+	if err := e.prepare(ctx); err != nil {
 		return err
 	}
 	if err := e.bootAPIServer(ctx); err != nil {
@@ -53,8 +53,8 @@ func (e *Env) boot(ctx context.Context, o Options) error {
 }
 
 // prepare chooses the ports and writes the files the programs read.
-func (e *Env) prepare() error {
-	if err := e.state.Ports.fill(); err != nil {
+func (e *Env) prepare(ctx context.Context) error {
+	if err := e.state.Ports.fill(ctx); err != nil {
 		return err
 	}
 	if err := e.writeCredentials(); err != nil {
@@ -171,7 +171,7 @@ func probe(client *http.Client, url string) func(context.Context) error {
 	return func(ctx context.Context) error {
 		ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 		defer cancel()
-		request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+		request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
 		if err != nil {
 			return fmt.Errorf("probe %s: %w", url, err)
 		}
@@ -179,7 +179,7 @@ func probe(client *http.Client, url string) func(context.Context) error {
 		if err != nil {
 			return fmt.Errorf("probe %s: %w", url, err)
 		}
-		defer response.Body.Close()
+		defer func() { _ = response.Body.Close() }()
 		_, _ = io.Copy(io.Discard, response.Body) // lets the connection be used again
 		if response.StatusCode != http.StatusOK {
 			return fmt.Errorf("probe %s: %s", url, response.Status)

@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -197,10 +198,10 @@ func (e *Env) end() error {
 	}
 	var errs []error
 	var left []*process
-	for i := len(e.state.Processes) - 1; i >= 0; i-- {
-		if err := e.state.Processes[i].stop(grace); err != nil {
+	for _, p := range slices.Backward(e.state.Processes) {
+		if err := p.stop(grace); err != nil {
 			errs = append(errs, err)
-			left = append([]*process{e.state.Processes[i]}, left...)
+			left = append([]*process{p}, left...)
 		}
 	}
 	e.state.Processes, e.state.Ready = left, false

@@ -18,14 +18,14 @@ func TestReservedPortsDiffer(t *testing.T) {
 	const count = 200
 	seen := map[int]bool{}
 	for range count {
-		port, err := reservePort()
+		port, err := reservePort(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
 		if seen[port] {
 			t.Fatalf("port %d was handed out twice", port)
 		}
-		if !portFree(port) {
+		if !portFree(t.Context(), port) {
 			t.Fatalf("port %d cannot be listened on", port)
 		}
 		seen[port] = true
@@ -34,18 +34,14 @@ func TestReservedPortsDiffer(t *testing.T) {
 
 func TestPortsFill(t *testing.T) {
 	t.Parallel()
-	taken, err := net.Listen("tcp4", net.JoinHostPort(loopback, "0"))
+	taken := takePort(t)
+	free, err := reservePort(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer taken.Close()
-	free, err := reservePort()
-	if err != nil {
-		t.Fatal(err)
-	}
-	p := ports{EtcdClient: free, APIServer: taken.Addr().(*net.TCPAddr).Port}
+	p := ports{EtcdClient: free, APIServer: taken}
 	before := p
-	if err := p.fill(); err != nil {
+	if err := p.fill(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if p.EtcdClient != free {
@@ -57,6 +53,21 @@ func TestPortsFill(t *testing.T) {
 	if p.EtcdPeer == 0 || p.ControllerManager == 0 || p.Scheduler == 0 {
 		t.Errorf("ports are missing: %+v", p)
 	}
+}
+
+// takePort listens on a port for as long as the test runs.
+func takePort(t *testing.T) int {
+	t.Helper()
+	listener, err := listen(t.Context(), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := listener.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return listener.Addr().(*net.TCPAddr).Port
 }
 
 // startEtcd starts etcd with the arguments and waits for what cannot be.
@@ -90,13 +101,9 @@ func TestFailedProgramShowsItsLog(t *testing.T) {
 
 func TestTakenPortIsRecognised(t *testing.T) {
 	t.Parallel()
-	taken, err := net.Listen("tcp4", net.JoinHostPort(loopback, "0"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer taken.Close()
-	url := "http://" + taken.Addr().String()
-	peer, err := reservePort()
+	taken := takePort(t)
+	url := httpURL(taken)
+	peer, err := reservePort(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

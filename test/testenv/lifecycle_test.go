@@ -24,7 +24,7 @@ import (
 )
 
 var _ = Describe("Starting and stopping", func() {
-	It("leaves no process and no temporary directory behind", func(ctx SpecContext) {
+	It("leaves no process and no temporary directory behind", func() {
 		begin := time.Now()
 		env := startInstance(testenv.Options{})
 		AddReportEntry("start of the API server alone", time.Since(begin).Round(time.Millisecond).String())

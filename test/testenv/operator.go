@@ -15,8 +15,9 @@ import (
 )
 
 const (
-	// OperatorNamespace and OperatorServiceAccount are what the operator runs as.
-	OperatorNamespace      = "opendatahub"
+	// OperatorNamespace is where the operator runs.
+	OperatorNamespace = "opendatahub"
+	// OperatorServiceAccount is what it runs as.
 	OperatorServiceAccount = "maas-controller"
 	// OperatorUser is the operator's name in the audit log.
 	OperatorUser = "system:serviceaccount:" + OperatorNamespace + ":" + OperatorServiceAccount

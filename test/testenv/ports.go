@@ -4,8 +4,10 @@
 package testenv
 
 import (
+	"context"
 	"fmt"
 	"net"
+	"strconv"
 )
 
 const loopback = "127.0.0.1"
@@ -16,17 +18,17 @@ const loopback = "127.0.0.1"
 // The listening side closes a connection first, which leaves the port in
 // TIME_WAIT: whoever asks the kernel for any free port no longer gets this one,
 // while a server that asks for it by number does.
-func reservePort() (int, error) {
-	listener, err := net.Listen("tcp4", net.JoinHostPort(loopback, "0"))
+func reservePort(ctx context.Context) (int, error) {
+	listener, err := listen(ctx, 0)
 	if err != nil {
 		return 0, fmt.Errorf("find a free port: %w", err)
 	}
-	defer listener.Close()
-	dialled, err := net.Dial("tcp4", listener.Addr().String())
+	defer func() { _ = listener.Close() }()
+	dialled, err := new(net.Dialer).DialContext(ctx, "tcp4", listener.Addr().String())
 	if err != nil {
 		return 0, fmt.Errorf("reserve a port: %w", err)
 	}
-	defer dialled.Close()
+	defer func() { _ = dialled.Close() }()
 	accepted, err := listener.Accept()
 	if err != nil {
 		return 0, fmt.Errorf("reserve a port: %w", err)
@@ -38,12 +40,17 @@ func reservePort() (int, error) {
 }
 
 // portFree reports whether a server could listen on the loopback port now.
-func portFree(port int) bool {
-	listener, err := net.Listen("tcp4", fmt.Sprintf("%s:%d", loopback, port))
+func portFree(ctx context.Context, port int) bool {
+	listener, err := listen(ctx, port)
 	if err != nil {
 		return false
 	}
 	return listener.Close() == nil
+}
+
+// listen listens on a loopback port; 0 is any.
+func listen(ctx context.Context, port int) (net.Listener, error) {
+	return new(net.ListenConfig).Listen(ctx, "tcp4", net.JoinHostPort(loopback, strconv.Itoa(port)))
 }
 
 // ports are those of one instance. They are kept in the state file, so that an
@@ -57,13 +64,13 @@ type ports struct {
 }
 
 // fill gives every port that is unset or taken a fresh one.
-func (p *ports) fill() error {
+func (p *ports) fill(ctx context.Context) error {
 	for _, port := range []*int{&p.EtcdClient, &p.EtcdPeer, &p.APIServer, &p.ControllerManager, &p.Scheduler} {
-		if *port != 0 && portFree(*port) {
+		if *port != 0 && portFree(ctx, *port) {
 			continue
 		}
 		var err error
-		if *port, err = reservePort(); err != nil {
+		if *port, err = reservePort(ctx); err != nil {
 			return err
 		}
 	}

@@ -52,7 +52,7 @@ func start(ctx context.Context, c command) (*process, error) {
 	if err != nil {
 		return nil, fmt.Errorf("start %s: %w", c.name, err)
 	}
-	defer log.Close()
+	defer func() { _ = log.Close() }() // the program has its own descriptor
 
 	// The instance outlives the context that bounds its start.
 	cmd := exec.CommandContext(context.WithoutCancel(ctx), binary(c.name), c.args...)

@@ -5,11 +5,12 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -44,7 +45,7 @@ type result struct {
 
 func call(args ...string) result {
 	GinkgoHelper()
-	cmd := exec.Command(os.Args[0], args...)
+	cmd := exec.CommandContext(context.Background(), os.Args[0], args...) //nolint:gosec // the test binary itself
 	cmd.Env = append(os.Environ(), asCommandVariable+"=1")
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
@@ -59,7 +60,7 @@ func call(args ...string) result {
 // kubectl runs the client built beside the servers.
 func kubectl(kubeconfig string, args ...string) string {
 	GinkgoHelper()
-	cmd := exec.Command(filepath.Join(testenv.RepoRoot(), "bin", "kubectl"), args...)
+	cmd := exec.CommandContext(context.Background(), filepath.Join(testenv.RepoRoot(), "bin", "kubectl"), args...)
 	cmd.Env = append(os.Environ(), "KUBECONFIG="+kubeconfig)
 	out, err := cmd.CombinedOutput()
 	Expect(err).NotTo(HaveOccurred(), string(out))
@@ -155,7 +156,7 @@ var _ = Describe("A control plane left running", func() {
 // commandLine returns what a process was started with; it is empty once the
 // process has ended, even if nobody has asked for its result yet.
 func commandLine(pid int) string {
-	content, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "cmdline"))
+	content, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
 	if err != nil {
 		return ""
 	}

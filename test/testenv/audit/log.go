@@ -113,7 +113,7 @@ func (l *Log) read() error {
 	if err != nil {
 		return fmt.Errorf("open audit log: %w", err)
 	}
-	defer file.Close()
+	defer func() { _ = file.Close() }() // it was only read
 	if _, err := file.Seek(l.offset, io.SeekStart); err != nil {
 		return fmt.Errorf("read audit log: %w", err)
 	}

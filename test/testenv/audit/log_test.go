@@ -4,31 +4,37 @@
 package audit_test
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/opendatahub-io/maas-operator/test/testenv/audit"
 )
 
 const operator = "system:serviceaccount:opendatahub:maas-controller"
 
-// line is a record as the API server writes it.
-func line(stage, user, verb, group, resource, subresource, query string, code int) string {
+// record is one line as the API server writes it.
+type record struct {
+	stage, user, verb, group, resource, subresource, query string
+	code                                                   int
+}
+
+func (r record) String() string {
 	return fmt.Sprintf(`{"kind":"Event","apiVersion":"audit.k8s.io/v1","level":"Metadata","stage":%q,`+
 		`"requestURI":"/apis/x%s","verb":%q,"user":{"username":%q},`+
 		`"objectRef":{"resource":%q,"subresource":%q,"namespace":"ns","name":"x","apiGroup":%q},`+
 		`"responseStatus":{"metadata":{},"code":%d},`+
 		`"requestReceivedTimestamp":"2026-01-02T03:04:05.000000Z","stageTimestamp":"2026-01-02T03:04:06.000000Z"}`+"\n",
-		stage, query, verb, user, resource, subresource, group, code)
+		cmp.Or(r.stage, "ResponseComplete"), r.query, r.verb, r.user, r.resource, r.subresource, r.group, cmp.Or(r.code, 200))
 }
 
 func completed(user, verb, group, resource, subresource string) string {
-	return line("ResponseComplete", user, verb, group, resource, subresource, "", 200)
+	return record{user: user, verb: verb, group: group, resource: resource, subresource: subresource}.String()
 }
 
 func writeLog(t *testing.T, content string) string {
@@ -64,9 +70,9 @@ func TestWrites(t *testing.T) {
 		"status patch counts":                    {log: completed(operator, "patch", "maas.opendatahub.io", "maasmodelrefs", "status"), want: 1},
 		"delete counts":                          {log: completed(operator, "delete", "kuadrant.io", "authpolicies", ""), want: 1},
 		"delete of a collection counts":          {log: completed(operator, "deletecollection", "", "pods", ""), want: 1},
-		"refused write counts":                   {log: line("ResponseComplete", operator, "patch", "", "nodes", "", "", 403), want: 1},
-		"dry run counts":                         {log: line("ResponseComplete", operator, "patch", "", "nodes", "", "?dryRun=All", 200), want: 1},
-		"dry run can be left out":                {log: line("ResponseComplete", operator, "patch", "", "nodes", "", "?dryRun=All", 200), filters: []audit.Filter{audit.Stored()}},
+		"refused write counts":                   {log: record{user: operator, verb: "patch", resource: "nodes", code: 403}.String(), want: 1},
+		"dry run counts":                         {log: record{user: operator, verb: "patch", resource: "nodes", query: "?dryRun=All"}.String(), want: 1},
+		"dry run can be left out":                {log: record{user: operator, verb: "patch", resource: "nodes", query: "?dryRun=All"}.String(), filters: []audit.Filter{audit.Stored()}},
 		"event counts":                           {log: completed(operator, "create", "events.k8s.io", "events", ""), want: 1},
 		"event can be left out":                  {log: completed(operator, "create", "", "events", ""), filters: []audit.Filter{audit.Not(audit.IsEvent())}},
 		"somebody else's does not count":         {log: completed("alice", "create", "kuadrant.io", "authpolicies", "")},
@@ -97,10 +103,10 @@ func TestEvents(t *testing.T) {
 	impersonated := `{"stage":"ResponseComplete","verb":"get","requestURI":"/api","user":{"username":"admin"},` +
 		`"impersonatedUser":{"username":"alice","groups":["staff"]},"responseStatus":{"code":200}}` + "\n"
 	log := completed("alice", "get", "apps", "deployments", "status") +
-		line("ResponseStarted", "alice", "watch", "apps", "deployments", "", "", 200) +
-		line("ResponseComplete", "alice", "watch", "apps", "deployments", "", "", 200) +
-		line("ResponseComplete", "bob", "watch", "apps", "deployments", "", "", 403) +
-		line("ResponseStarted", "bob", "get", "", "pods", "log", "", 200) +
+		record{stage: "ResponseStarted", user: "alice", verb: "watch", group: "apps", resource: "deployments"}.String() +
+		record{user: "alice", verb: "watch", group: "apps", resource: "deployments"}.String() +
+		record{user: "bob", verb: "watch", group: "apps", resource: "deployments", code: 403}.String() +
+		record{stage: "ResponseStarted", user: "bob", verb: "get", resource: "pods", subresource: "log"}.String() +
 		impersonated
 	received := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	tests := map[string]struct {
@@ -135,7 +141,7 @@ func TestEvents(t *testing.T) {
 			for _, e := range events {
 				got = append(got, fmt.Sprintf("%s %s %s", e.User, e.Verb, e.Resource))
 			}
-			if diff := cmp.Diff(tc.want, got); diff != "" {
+			if diff := gocmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("events (-want +got):\n%s", diff)
 			}
 		})
