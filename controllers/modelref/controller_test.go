@@ -152,23 +152,28 @@ func TestBackends(t *testing.T) {
 		"a kind nobody knows":                   {everyAPI, "Toaster", nil, v1alpha1.ModelPhaseFailed, v1alpha1.ReasonUnsupported, ""},
 		"KServe is not installed":               {installed{}, v1alpha1.BackendLLMInferenceService, nil, v1alpha1.ModelPhaseFailed, v1alpha1.ReasonDependencyMissing, ""},
 		"Gateway API is not installed": {
-			installed{kinds: map[string][]string{"serving.kserve.io/v1alpha1": {"LLMInferenceService"}}}, v1alpha1.BackendLLMInferenceService,
-			[]client.Object{service.DeepCopy()}, v1alpha1.ModelPhasePending, v1alpha1.ReasonRouteNotFound, "",
+			installed{kinds: map[string][]string{"serving.kserve.io/v1alpha1": {"LLMInferenceService"}}},
+			v1alpha1.BackendLLMInferenceService,
+			[]client.Object{service.DeepCopy()},
+			v1alpha1.ModelPhasePending, v1alpha1.ReasonRouteNotFound, "",
 		},
 		"an ExternalModel in neither group": {everyAPI, v1alpha1.BackendExternalModel, nil, v1alpha1.ModelPhaseFailed, v1alpha1.ReasonBackendNotFound, ""},
 		"an ExternalModel of our own group": {
 			everyAPI, v1alpha1.BackendExternalModel, []client.Object{own.DeepCopy(), route("maas-m")}, v1alpha1.ModelPhaseFailed, v1alpha1.ReasonRouteNotAccepted, "maas-m",
 		},
 		"of two ExternalModels the inference group's wins": {
-			everyAPI, v1alpha1.BackendExternalModel, []client.Object{own.DeepCopy(), routed, route("maas-m"), route("theirs")},
+			everyAPI, v1alpha1.BackendExternalModel,
+			[]client.Object{own.DeepCopy(), routed, route("maas-m"), route("theirs")},
 			v1alpha1.ModelPhaseFailed, v1alpha1.ReasonRouteNotAccepted, "theirs",
 		},
 		"the inference group's has no route yet": {
 			everyAPI, v1alpha1.BackendExternalModel, []client.Object{inference.DeepCopy(), route("maas-m")}, v1alpha1.ModelPhasePending, v1alpha1.ReasonRouteNotFound, "",
 		},
 		"our own without the inference API": {
-			installed{kinds: map[string][]string{"gateway.networking.k8s.io/v1": {"HTTPRoute"}}}, v1alpha1.BackendExternalModel,
-			[]client.Object{own.DeepCopy(), route("maas-m")}, v1alpha1.ModelPhaseFailed, v1alpha1.ReasonRouteNotAccepted, "maas-m",
+			installed{kinds: map[string][]string{"gateway.networking.k8s.io/v1": {"HTTPRoute"}}},
+			v1alpha1.BackendExternalModel,
+			[]client.Object{own.DeepCopy(), route("maas-m")},
+			v1alpha1.ModelPhaseFailed, v1alpha1.ReasonRouteNotAccepted, "maas-m",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

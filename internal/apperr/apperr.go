@@ -11,6 +11,7 @@ package apperr
 import (
 	"errors"
 	"fmt"
+	"slices"
 )
 
 // UserError means that the object is wrong as written: trying again without an
@@ -94,12 +95,7 @@ func Retryable(err error) bool {
 		return false
 	}
 	if joined, ok := err.(interface{ Unwrap() []error }); ok {
-		for _, member := range joined.Unwrap() {
-			if Retryable(member) {
-				return true
-			}
-		}
-		return false
+		return slices.ContainsFunc(joined.Unwrap(), Retryable)
 	}
 	if _, ok := err.(*UserError); ok { //nolint:errorlint // The tree is walked here, one node at a time.
 		return false

@@ -115,8 +115,9 @@ type Address struct {
 
 // Addresses lists the addresses in the status.
 func (s Service) Addresses() []Address {
-	var out []Address
-	for _, a := range maplist(s.object, "status", "addresses") {
+	entries := maplist(s.object, "status", "addresses")
+	out := make([]Address, 0, len(entries))
+	for _, a := range entries {
 		address := Address{Name: text(a, "name"), URL: text(a, "url")}
 		for _, m := range maplist(&unstructured.Unstructured{Object: a}, "models") {
 			if name := text(m, "name"); name != "" {

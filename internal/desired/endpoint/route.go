@@ -95,8 +95,9 @@ func Judge(route *gwapiv1.HTTPRoute, gateway types.NamespacedName) Route {
 
 // Gateways are the distinct Gateways among the route's parents, sorted.
 func Gateways(route *gwapiv1.HTTPRoute) []types.NamespacedName {
-	var keys []types.NamespacedName
-	for _, parent := range gatewayParents(route) {
+	parents := gatewayParents(route)
+	keys := make([]types.NamespacedName, 0, len(parents))
+	for _, parent := range parents {
 		keys = append(keys, parentKey(route, parent))
 	}
 	slices.SortFunc(keys, func(a, b types.NamespacedName) int {

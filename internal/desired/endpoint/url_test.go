@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"k8s.io/apimachinery/pkg/types"
 	"pgregory.net/rapid"
 	gwapiv1 "sigs.k8s.io/gateway-api/apis/v1"
 
@@ -305,6 +304,6 @@ func requireSafe(rt *rapid.T, in endpoint.Input, published string) {
 	})
 	only := len(own) == 0 && len(endpoint.Gateways(in.Route)) == 1
 	if !fits && !only {
-		rt.Fatalf("published %q, but the hosts are %v at %v", published, own, types.NamespacedName(ours))
+		rt.Fatalf("published %q, but the hosts are %v at %v", published, own, ours)
 	}
 }

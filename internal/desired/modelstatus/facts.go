@@ -20,15 +20,15 @@ import (
 type BackendState int
 
 const (
-	// BackendUnsupported: the kind is not one this operator publishes.
+	// BackendUnsupported means that the kind is not one this operator publishes.
 	BackendUnsupported BackendState = iota
-	// BackendNotInstalled: the cluster does not serve the kind.
+	// BackendNotInstalled means that the cluster does not serve the kind.
 	BackendNotInstalled
-	// BackendMissing: the object does not exist.
+	// BackendMissing means that the object does not exist.
 	BackendMissing
-	// BackendNotReady: the object exists and cannot answer.
+	// BackendNotReady means that the object exists and cannot answer.
 	BackendNotReady
-	// BackendReady: the object can answer requests that reach it.
+	// BackendReady means that the object can answer requests that reach it.
 	BackendReady
 )
 
