@@ -10,7 +10,6 @@ package standins
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"k8s.io/client-go/rest"
 
@@ -70,11 +69,11 @@ func (a *All) Wait(ctx context.Context) error {
 	case <-ctx.Done():
 		return nil
 	case <-a.Kuadrant.Done():
-		return fmt.Errorf("kuadrant stand-in ended: %w", a.Kuadrant.Stop())
+		return errors.Join(errors.New("the Kuadrant stand-in ended"), a.Kuadrant.Stop())
 	case <-a.Gateway.Done():
-		return fmt.Errorf("gateway stand-in ended: %w", a.Gateway.Stop())
+		return errors.Join(errors.New("the gateway stand-in ended"), a.Gateway.Stop())
 	case <-a.KServe.Done():
-		return fmt.Errorf("kserve stand-in ended: %w", a.KServe.Stop())
+		return errors.Join(errors.New("the KServe stand-in ended"), a.KServe.Stop())
 	}
 }
 

@@ -40,7 +40,10 @@ func newRootCommand() *cobra.Command {
 		Short: "A governed model on a real API server, on this machine",
 		Long: `devstack runs a Kubernetes control plane, maas-controller and stand-ins for
 Kuadrant, the gateway controller and KServe as local processes, and applies the
-samples. The make targets of the same names build what it needs first.`,
+samples. The make targets of the same names build what it needs first.
+
+While the file stall-kuadrant exists in the data directory, the stand-in for
+Kuadrant looks at nothing, as a busy or broken one would.`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
@@ -129,9 +132,12 @@ func (s *stack) present(ctx context.Context, out io.Writer) error {
 Kubeconfig: %s
 
 Worth trying:
+  # what was declared, and what became of it
   %[2]s get maasmodelrefs,maasauthpolicies,maassubscriptions -A
-  %[2]s -n llm get tokenratelimitpolicy maas-trlp-granite -o yaml
+  # take a subscription away: its limit disappears from the generated policy
   %[2]s -n models-as-a-service delete maassubscription platform-premium
+  # delete what protects the model: it is back at once
+  %[2]s -n llm delete authpolicy maas-auth-granite
 `, s.env.Kubeconfig(), kubectl)
 	return nil
 }

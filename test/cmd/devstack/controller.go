@@ -32,11 +32,11 @@ func (s *stack) startController(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	probes, err := freeAddress()
+	probes, err := freeAddress(ctx)
 	if err != nil {
 		return err
 	}
-	metrics, err := freeAddress()
+	metrics, err := freeAddress(ctx)
 	if err != nil {
 		return err
 	}
@@ -75,7 +75,7 @@ func controllerArgs(kubeconfig, probes, metrics string) []string {
 func (p *process) ready(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, p.Probe, nil)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, p.Probe, http.NoBody)
 	if err != nil {
 		return false
 	}
@@ -83,13 +83,13 @@ func (p *process) ready(ctx context.Context) bool {
 	if err != nil {
 		return false
 	}
-	defer response.Body.Close()
+	defer func() { _ = response.Body.Close() }()
 	return response.StatusCode == http.StatusOK
 }
 
 // freeAddress asks the kernel for a loopback port nobody uses.
-func freeAddress() (string, error) {
-	listener, err := net.Listen("tcp4", "127.0.0.1:0")
+func freeAddress(ctx context.Context) (string, error) {
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp4", "127.0.0.1:0")
 	if err != nil {
 		return "", fmt.Errorf("find a free port: %w", err)
 	}

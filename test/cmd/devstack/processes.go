@@ -51,7 +51,7 @@ func start(c command) (*process, error) {
 	if err != nil {
 		return nil, fmt.Errorf("start %s: %w", c.name, err)
 	}
-	defer log.Close()
+	defer func() { _ = log.Close() }() // the child has its own
 
 	cmd := exec.Command(c.path, c.args...) //nolint:noctx // it outlives the context that bounds its start
 	cmd.Stdout, cmd.Stderr = log, log

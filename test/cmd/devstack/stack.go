@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime"
@@ -255,8 +256,8 @@ func (s *stack) end(name string) error {
 // undo ends what this process started, the last first.
 func (s *stack) undo() error {
 	var errs []error
-	for i := len(s.started) - 1; i >= 0; i-- {
-		errs = append(errs, s.started[i]())
+	for _, end := range slices.Backward(s.started) {
+		errs = append(errs, end())
 	}
 	s.started = nil
 	return errors.Join(errs...)

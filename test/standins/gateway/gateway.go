@@ -19,7 +19,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
-	ctrl "sigs.k8s.io/controller-runtime"
 	gwapiv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/opendatahub-io/maas-operator/test/standins/host"
@@ -51,11 +50,11 @@ func Start(ctx context.Context, cfg *rest.Config, opts Options) (*Gateway, error
 		Name:   "gateway",
 		Scheme: scheme,
 		Requires: []schema.GroupVersionKind{
-			gwapiv1.SchemeGroupVersion.WithKind("GatewayClass"),
-			gwapiv1.SchemeGroupVersion.WithKind("Gateway"),
-			gwapiv1.SchemeGroupVersion.WithKind("HTTPRoute"),
+			host.GatewayAPI("GatewayClass"),
+			host.GatewayAPI("Gateway"),
+			host.GatewayAPI("HTTPRoute"),
 		},
-		Setup:  func(ctx context.Context, mgr ctrl.Manager) error { return setup(ctx, mgr) },
+		Setup:  setup,
 		Logger: opts.Logger,
 	})
 	if err != nil {

@@ -21,6 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/config"
 	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
+	gwapiv1 "sigs.k8s.io/gateway-api/apis/v1"
 )
 
 const (
@@ -41,6 +42,11 @@ type Config struct {
 	Setup func(context.Context, ctrl.Manager) error
 	// Logger receives what the stand-in reports; the zero value discards it.
 	Logger logr.Logger
+}
+
+// GatewayAPI returns a kind of Gateway API in the version the stand-ins use.
+func GatewayAPI(kind string) schema.GroupVersionKind {
+	return schema.GroupVersion(gwapiv1.GroupVersion).WithKind(kind)
 }
 
 // Host is a running stand-in.

@@ -68,7 +68,7 @@ func Start(ctx context.Context, cfg *rest.Config, opts Options) (*KServe, error)
 	h, err := host.Start(ctx, cfg, host.Config{
 		Name:     "kserve",
 		Scheme:   scheme,
-		Requires: []schema.GroupVersionKind{GVK(), gwapiv1.SchemeGroupVersion.WithKind("HTTPRoute")},
+		Requires: []schema.GroupVersionKind{GVK(), host.GatewayAPI("HTTPRoute")},
 		Setup:    func(_ context.Context, mgr ctrl.Manager) error { return r.setup(mgr) },
 		Logger:   opts.Logger,
 	})

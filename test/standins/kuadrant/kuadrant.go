@@ -11,7 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
-	ctrl "sigs.k8s.io/controller-runtime"
 	gwapiv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/opendatahub-io/maas-operator/test/standins/host"
@@ -68,9 +67,9 @@ func Start(ctx context.Context, cfg *rest.Config, opts Options) (*Kuadrant, erro
 		Scheme: scheme,
 		Requires: []schema.GroupVersionKind{
 			AuthPolicy.GVK(), TokenRateLimitPolicy.GVK(),
-			gwapiv1.SchemeGroupVersion.WithKind(kindGateway), gwapiv1.SchemeGroupVersion.WithKind(kindHTTPRoute),
+			host.GatewayAPI(kindGateway), host.GatewayAPI(kindHTTPRoute),
 		},
-		Setup:  func(ctx context.Context, mgr ctrl.Manager) error { return r.setup(ctx, mgr) },
+		Setup:  r.setup,
 		Logger: opts.Logger,
 	})
 	if err != nil {

@@ -33,7 +33,7 @@ func Between(shortest, longest time.Duration) LagFunc {
 		}
 		h := fnv.New64a()
 		fmt.Fprintf(h, "%s|%s|%d", kind, name, generation)
-		return shortest + time.Duration(h.Sum64()%uint64(spread)) //nolint:gosec // both are positive
+		return shortest + time.Duration(h.Sum64()%uint64(spread))
 	}
 }
 

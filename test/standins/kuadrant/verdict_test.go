@@ -233,22 +233,3 @@ func TestVerdictWithoutEnforcedRemovesTheCondition(t *testing.T) {
 		t.Errorf("conditions = %+v, want only Accepted", conditions)
 	}
 }
-
-func TestBetween(t *testing.T) {
-	t.Parallel()
-	lag := Between(200*time.Millisecond, 800*time.Millisecond)
-	seen := map[time.Duration]bool{}
-	for generation := range int64(50) {
-		d := lag(AuthPolicy, theRoute, generation)
-		if d < 200*time.Millisecond || d >= 800*time.Millisecond {
-			t.Errorf("lag of generation %d = %s, want within [200ms, 800ms)", generation, d)
-		}
-		if again := lag(AuthPolicy, theRoute, generation); again != d {
-			t.Errorf("lag of generation %d = %s, then %s", generation, d, again)
-		}
-		seen[d] = true
-	}
-	if len(seen) < 10 {
-		t.Errorf("only %d different lags in 50 generations", len(seen))
-	}
-}

@@ -1,7 +1,7 @@
 // Copyright The maas-operator Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package main
+package e2e
 
 import (
 	"bytes"
@@ -93,7 +93,7 @@ func processesOf(dir string) ([]string, error) {
 func controllerPID(dir string) string {
 	GinkgoHelper()
 	for line := range strings.Lines(succeed(devstack(dir, "status"))) {
-		if fields := strings.Fields(line); len(fields) > 2 && fields[0] == processController && fields[1] == "running" {
+		if fields := strings.Fields(line); len(fields) > 2 && fields[0] == "maas-controller" && fields[1] == "running" {
 			return fields[2]
 		}
 	}

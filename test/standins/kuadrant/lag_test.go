@@ -1,0 +1,71 @@
+// Copyright The maas-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package kuadrant
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+func TestBetween(t *testing.T) {
+	t.Parallel()
+	lag := Between(200*time.Millisecond, 800*time.Millisecond)
+	seen := map[time.Duration]bool{}
+	for generation := range int64(50) {
+		d := lag(AuthPolicy, theRoute, generation)
+		if d < 200*time.Millisecond || d >= 800*time.Millisecond {
+			t.Errorf("lag of generation %d = %s, want within [200ms, 800ms)", generation, d)
+		}
+		if again := lag(AuthPolicy, theRoute, generation); again != d {
+			t.Errorf("lag of generation %d = %s, then %s", generation, d, again)
+		}
+		seen[d] = true
+	}
+	if len(seen) < 10 {
+		t.Errorf("only %d different lags in 50 generations", len(seen))
+	}
+}
+
+func TestLagStartsWhenAGenerationIsSeenFirst(t *testing.T) {
+	t.Parallel()
+	c := newClock(Constant(time.Hour))
+	r := request{kind: AuthPolicy, name: theRoute}
+	c.observe(r, 1)
+	first := c.due[r].at
+	c.observe(r, 1)
+	if again := c.due[r].at; !again.Equal(first) {
+		t.Errorf("seeing a generation again moved its time from %s to %s", first, again)
+	}
+	c.observe(r, 2)
+	if next := c.due[r].at; !next.After(first) {
+		t.Errorf("the time of generation 2, %s, is not after that of generation 1, %s", next, first)
+	}
+	c.forget(r)
+	if wait := c.remaining(r); wait > 0 {
+		t.Errorf("a forgotten policy waits %s", wait)
+	}
+}
+
+func TestStallFileHoldsBackWhileItExists(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "stall")
+	b := &brake{file: file}
+	if b.engaged() {
+		t.Error("stalled without the file")
+	}
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if !b.engaged() {
+		t.Error("not stalled although the file exists")
+	}
+	if err := os.Remove(file); err != nil {
+		t.Fatal(err)
+	}
+	if b.engaged() {
+		t.Error("still stalled after the file is gone")
+	}
+}
