@@ -27,7 +27,7 @@ generate() {
   crd) controller_gen crd:allowDangerousTypes=false,generateEmbeddedObjectMeta=false paths=./api/... output:crd:dir=config/crd/bases ;;
   rbac)
     if compgen -G 'controllers/*/*.go' >/dev/null; then
-      controller_gen rbac:roleName=maas-controller paths=./controllers/... output:rbac:dir=config/rbac
+      controller_gen rbac:roleName=maas-controller "paths=./controllers/...;./internal/..." output:rbac:dir=config/rbac
     fi
     ;;
   docs) go run -mod=readonly ./test/cmd/docgen -crds config/crd/bases -api api/v1alpha1 -out docs/reference ;;

@@ -31,9 +31,9 @@ type Reconciler struct {
 	MaxConcurrentReconciles int
 }
 
-// +kubebuilder:rbac:groups=maas.opendatahub.io,resources=maasauthpolicies,verbs=get;list;watch;patch
+// +kubebuilder:rbac:groups=maas.opendatahub.io,resources=maasauthpolicies,verbs=list;watch;patch
 // +kubebuilder:rbac:groups=maas.opendatahub.io,resources=maasauthpolicies/status,verbs=patch
-// +kubebuilder:rbac:groups=kuadrant.io,resources=authpolicies,verbs=get;list;watch
+// +kubebuilder:rbac:groups=kuadrant.io,resources=authpolicies,verbs=list;watch
 
 // Reconcile brings the status of one MaaSAuthPolicy up to date.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (_ ctrl.Result, err error) {

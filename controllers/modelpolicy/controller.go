@@ -48,10 +48,10 @@ type Reconciler struct {
 	MaxConcurrentReconciles int
 }
 
-// +kubebuilder:rbac:groups=maas.opendatahub.io,resources=maasmodelrefs;maasauthpolicies;maassubscriptions;aitenants;maastenantconfigs;tenants,verbs=get;list;watch
+// +kubebuilder:rbac:groups=maas.opendatahub.io,resources=maasmodelrefs;maasauthpolicies;maassubscriptions;aitenants;maastenantconfigs;tenants,verbs=list;watch
 // +kubebuilder:rbac:groups=maas.opendatahub.io,resources=maasmodelrefs/status,verbs=patch
 // +kubebuilder:rbac:groups=kuadrant.io,resources=authpolicies;tokenratelimitpolicies,verbs=get;list;watch;create;update;patch;delete
-// +kubebuilder:rbac:groups="",resources=namespaces,verbs=get;list;watch
+// +kubebuilder:rbac:groups="",resources=namespaces,verbs=list;watch
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
 // Reconcile brings the policies of one model to their desired state.

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
+	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -29,28 +30,25 @@ import (
 	"github.com/opendatahub-io/maas-operator/internal/kuadrant"
 )
 
-// batchDelay is how long changes to one model are collected before its
-// policies are computed: a burst ends in one write.
-const batchDelay = 200 * time.Millisecond
-
 // SetupWithManager registers the controller and its watches; those of the
 // generated policies as soon as the cluster serves their kinds.
 func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager) error {
+	paced := newPacer(clock.RealClock{})
 	c, err := ctrl.NewControllerManagedBy(mgr).
 		Named("modelpolicy").
 		WithOptions(controller.Options{MaxConcurrentReconciles: r.MaxConcurrentReconciles}).
-		Watches(&v1alpha1.MaaSModelRef{}, batched(itself, trigger.ModelMoved)).
-		Watches(&v1alpha1.MaaSAuthPolicy{}, batched(modelsOfAuthPolicy, trigger.NewGeneration)).
-		Watches(&v1alpha1.MaaSSubscription{}, batched(modelsOfSubscription, subscriptionChanged)).
-		Watches(&v1alpha1.AITenant{}, batched(r.allModels, tenantChanged)).
-		Watches(&v1alpha1.MaasTenantConfig{}, batched(r.allModels, trigger.Drifted)).
-		Watches(&corev1.Namespace{}, batched(r.allModels, always), builder.WithPredicates(labelledForTenant)).
+		Watches(&v1alpha1.MaaSModelRef{}, paced.forgetting(atOnce(itself, trigger.ModelMoved))).
+		Watches(&v1alpha1.MaaSAuthPolicy{}, paced.collect(modelsOfAuthPolicy, trigger.NewGeneration)).
+		Watches(&v1alpha1.MaaSSubscription{}, paced.collect(modelsOfSubscription, subscriptionChanged)).
+		Watches(&v1alpha1.AITenant{}, paced.collect(r.allModels, tenantChanged)).
+		Watches(&v1alpha1.MaasTenantConfig{}, paced.collect(r.allModels, trigger.Drifted)).
+		Watches(&corev1.Namespace{}, paced.collect(r.allModels, always), builder.WithPredicates(labelledForTenant)).
 		Build(r)
 	if err != nil {
 		return fmt.Errorf("set up controller modelpolicy: %w", err)
 	}
 	for _, api := range policyAPIs() {
-		if err := trigger.WatchPolicies(ctx, mgr, r.APIs, c, api, batched(trigger.ModelOfPolicy, trigger.Drifted)); err != nil {
+		if err := trigger.WatchPolicies(ctx, mgr, r.APIs, c, api, atOnce(trigger.ModelOfPolicy, trigger.Drifted)); err != nil {
 			return fmt.Errorf("watch %s: %w", api.CRD, err)
 		}
 		if err := r.APIs.OnServed(ctx, api, func(context.Context, schema.GroupVersionKind) error {
@@ -77,14 +75,40 @@ func (r *Reconciler) enqueueAll(_ context.Context, q queue) error {
 
 type queue = workqueue.TypedRateLimitingInterface[ctrl.Request]
 
-// batched enqueues the models that a change concerns, after the batching
-// delay. Both the old and the new object count, so that a model that was taken
-// off a list is looked at too.
-func batched(of func(client.Object) []types.NamespacedName, relevant func(before, after client.Object) bool) handler.EventHandler {
+// relevance tells whether an update matters.
+type relevance func(before, after client.Object) bool
+
+// concerned maps an object to the models it concerns.
+type concerned func(client.Object) []types.NamespacedName
+
+// atOnce enqueues the models that a change concerns without delay: a drifted
+// policy, or a model itself.
+func atOnce(of concerned, relevant relevance) handler.Funcs {
+	return enqueue(of, relevant, func(types.NamespacedName) time.Duration { return 0 })
+}
+
+// collect enqueues the models that a change concerns after the pacer's pause.
+func (p *pacer) collect(of concerned, relevant relevance) handler.Funcs {
+	return enqueue(of, relevant, p.wait)
+}
+
+// forgetting drops the pauses of models that are gone.
+func (p *pacer) forgetting(h handler.Funcs) handler.Funcs {
+	enqueue := h.DeleteFunc
+	h.DeleteFunc = func(ctx context.Context, e event.DeleteEvent, q queue) {
+		p.forget(client.ObjectKeyFromObject(e.Object))
+		enqueue(ctx, e, q)
+	}
+	return h
+}
+
+// enqueue looks at both the old and the new object, so that a model that was
+// taken off a list is looked at too.
+func enqueue(of concerned, relevant relevance, delay func(types.NamespacedName) time.Duration) handler.Funcs {
 	add := func(q queue, objects ...client.Object) {
 		for _, object := range objects {
 			for _, key := range of(object) {
-				q.AddAfter(ctrl.Request{NamespacedName: key}, batchDelay)
+				q.AddAfter(ctrl.Request{NamespacedName: key}, delay(key))
 			}
 		}
 	}

@@ -31,9 +31,9 @@ type Reconciler struct {
 	MaxConcurrentReconciles int
 }
 
-// +kubebuilder:rbac:groups=maas.opendatahub.io,resources=maassubscriptions,verbs=get;list;watch;patch
+// +kubebuilder:rbac:groups=maas.opendatahub.io,resources=maassubscriptions,verbs=list;watch;patch
 // +kubebuilder:rbac:groups=maas.opendatahub.io,resources=maassubscriptions/status,verbs=patch
-// +kubebuilder:rbac:groups=kuadrant.io,resources=tokenratelimitpolicies,verbs=get;list;watch
+// +kubebuilder:rbac:groups=kuadrant.io,resources=tokenratelimitpolicies,verbs=list;watch
 
 // Reconcile brings the status of one MaaSSubscription up to date.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {

@@ -1,0 +1,65 @@
+// Copyright The maas-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package modelpolicy
+
+import (
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
+)
+
+const (
+	// firstPause is how long the first change to a model's contributors waits
+	// for others; longestPause is the wait while changes keep coming.
+	firstPause   = 200 * time.Millisecond
+	longestPause = 2 * time.Second
+)
+
+// pacer says how long to collect changes to a model's contributors before its
+// policies are computed. A single change waits firstPause; while changes keep
+// coming the pauses double up to longestPause, so that a burst of any length
+// costs a handful of writes. It is safe for concurrent use.
+type pacer struct {
+	clock clock.PassiveClock
+
+	mu     sync.Mutex
+	models map[types.NamespacedName]pause
+}
+
+// pause is one model's latest wait.
+type pause struct {
+	due    time.Time
+	length time.Duration
+}
+
+func newPacer(c clock.PassiveClock) *pacer {
+	return &pacer{clock: c, models: map[types.NamespacedName]pause{}}
+}
+
+// wait returns how long a change seen now has to wait.
+func (p *pacer) wait(model types.NamespacedName) time.Duration {
+	now := p.clock.Now()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	last, known := p.models[model]
+	if known && now.Before(last.due) {
+		return last.due.Sub(now) // An earlier change waits already.
+	}
+	next := pause{length: firstPause}
+	if known && now.Sub(last.due) < last.length {
+		next.length = min(2*last.length, longestPause)
+	}
+	next.due = now.Add(next.length)
+	p.models[model] = next
+	return next.length
+}
+
+// forget drops what is known of a model that is gone.
+func (p *pacer) forget(model types.NamespacedName) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.models, model)
+}

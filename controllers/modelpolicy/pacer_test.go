@@ -1,0 +1,53 @@
+// Copyright The maas-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package modelpolicy
+
+import (
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	testingclock "k8s.io/utils/clock/testing"
+)
+
+func TestPacer(t *testing.T) {
+	t.Parallel()
+	model, other := types.NamespacedName{Name: "m"}, types.NamespacedName{Name: "o"}
+	clock := testingclock.NewFakePassiveClock(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
+	p := newPacer(clock)
+	wait := func(what string, key types.NamespacedName, after, want time.Duration) {
+		t.Helper()
+		clock.SetTime(clock.Now().Add(after))
+		if got := p.wait(key); got != want {
+			t.Errorf("%s waits %s, want %s", what, got, want)
+		}
+	}
+	wait("the first change", model, 0, 200*time.Millisecond)
+	wait("a change during the pause", model, 150*time.Millisecond, 50*time.Millisecond)
+	wait("another model's change", other, 0, 200*time.Millisecond)
+	wait("a change right after the pause", model, 60*time.Millisecond, 400*time.Millisecond)
+	wait("the next one", model, 450*time.Millisecond, 800*time.Millisecond)
+	wait("the next one", model, 850*time.Millisecond, 1600*time.Millisecond)
+	wait("the next one", model, 1700*time.Millisecond, 2*time.Second)
+	wait("a long burst", model, 2100*time.Millisecond, 2*time.Second)
+	wait("a change after quiet", model, time.Minute, 200*time.Millisecond)
+	p.forget(model)
+	wait("a new model of the same name", model, time.Millisecond, 200*time.Millisecond)
+}
+
+func TestABurstOfAnyLengthCostsFewPauses(t *testing.T) {
+	t.Parallel()
+	clock := testingclock.NewFakePassiveClock(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
+	p, model := newPacer(clock), types.NamespacedName{Name: "m"}
+	pauses, due := 0, clock.Now()
+	for range 1000 { // Ten seconds of changes, one every 10 ms.
+		if next := clock.Now().Add(p.wait(model)); next.After(due) {
+			pauses, due = pauses+1, next
+		}
+		clock.SetTime(clock.Now().Add(10 * time.Millisecond))
+	}
+	if pauses > 9 {
+		t.Errorf("1000 changes within ten seconds cost %d computations", pauses)
+	}
+}

@@ -1,0 +1,169 @@
+// Copyright The maas-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
+	"github.com/opendatahub-io/maas-operator/internal/kuadrant"
+	"github.com/opendatahub-io/maas-operator/test/testenv"
+	"github.com/opendatahub-io/maas-operator/test/testenv/audit"
+)
+
+// The sample model of config/samples.
+const (
+	modelNamespace  = "llm"
+	modelName       = "granite"
+	tenantNamespace = "models-as-a-service"
+)
+
+// idle is how long a converged cluster is watched for writes.
+const idle = 60 * time.Second
+
+// The specs share the sample model and build on each other's end state, so
+// they run in this order.
+var _ = Describe("The operator", Ordered, func() {
+	It("writes nothing while nothing changes", func(ctx SpecContext) {
+		mark, err := stack.env.Audit().Mark()
+		Expect(err).NotTo(HaveOccurred())
+		Consistently(func() ([]audit.Event, error) {
+			return stack.env.Audit().After(mark, audit.ByUser(testenv.OperatorUser), audit.IsWrite())
+		}).WithTimeout(idle).WithPolling(time.Second).Should(BeEmpty())
+	})
+
+	It("answers a burst of subscriptions on one model with a handful of writes", func(ctx SpecContext) {
+		const count, writers, most = 300, 8, 25
+		mark, err := stack.env.Audit().Mark()
+		Expect(err).NotTo(HaveOccurred())
+		begin := time.Now()
+		createSubscriptions(ctx, count, writers)
+		created := time.Since(begin)
+		Eventually(func() (int, error) { return active(ctx) }).WithTimeout(3 * time.Minute).Should(Equal(count))
+		AddReportEntry("burst", fmt.Sprintf("%d subscriptions created in %s, all Active after %s", count, created.Round(time.Millisecond), time.Since(begin).Round(time.Millisecond)))
+
+		writes, err := stack.env.Audit().After(mark, audit.ByUser(testenv.OperatorUser), audit.IsWrite(), audit.Succeeded(),
+			audit.ByResource("kuadrant.io", "tokenratelimitpolicies"))
+		Expect(err).NotTo(HaveOccurred())
+		AddReportEntry("writes of the generated policy", len(writes))
+		Expect(len(writes)).To(BeNumerically("<=", most), "writes of the TokenRateLimitPolicy")
+		statuses, err := stack.env.Audit().After(mark, audit.ByUser(testenv.OperatorUser), audit.IsWrite(),
+			audit.ByResource("maas.opendatahub.io", "maassubscriptions/status"))
+		Expect(err).NotTo(HaveOccurred())
+		AddReportEntry("writes of subscription statuses", len(statuses))
+		Expect(len(statuses)).To(BeNumerically("<=", 5*count), "writes of subscription statuses")
+	})
+
+	It("repairs after a restart what was changed while it was away", func(ctx SpecContext) {
+		devstack(ctx, "stop-controller")
+		policy := kuadrant.New(kuadrant.AuthPolicy)
+		key := types.NamespacedName{Namespace: modelNamespace, Name: "maas-auth-" + modelName}
+		Expect(stack.admin.Get(ctx, key, policy)).To(Succeed())
+		inject := []byte(`{"spec":{"rules":{"authentication":{"anyone":{"anonymous":{}}}}}}`)
+		Expect(stack.admin.Patch(ctx, policy, client.RawPatch(types.MergePatchType, inject))).To(Succeed())
+		devstack(ctx, "start-controller")
+		Eventually(func() (map[string]any, error) {
+			if err := stack.admin.Get(ctx, key, policy); err != nil {
+				return nil, err
+			}
+			rules, _, err := unstructured.NestedMap(policy.Object, "spec", "rules", "authentication")
+			return rules, err
+		}).Should(And(HaveKey("api-keys"), Not(HaveKey("anyone"))))
+	})
+
+	It("removes a model's policies with the model", func(ctx SpecContext) {
+		model := &v1alpha1.MaaSModelRef{ObjectMeta: metav1.ObjectMeta{Namespace: modelNamespace, Name: modelName}}
+		Expect(stack.admin.Delete(ctx, model)).To(Succeed())
+		for name, kind := range map[string]schema.GroupVersionKind{"maas-auth-": kuadrant.AuthPolicy, "maas-trlp-": kuadrant.TokenRateLimitPolicy} {
+			Eventually(func() error {
+				return stack.admin.Get(ctx, types.NamespacedName{Namespace: modelNamespace, Name: name + modelName}, kuadrant.New(kind))
+			}).Should(MatchError(apierrors.IsNotFound, "IsNotFound"), kind.Kind)
+		}
+		Eventually(func() error {
+			return stack.admin.Get(ctx, client.ObjectKeyFromObject(model), model)
+		}).Should(MatchError(apierrors.IsNotFound, "IsNotFound"))
+	})
+
+	It("was never refused a right", func() {
+		refused, err := stack.env.Audit().Events(audit.ByUser(testenv.OperatorUser), audit.Forbidden())
+		Expect(err).NotTo(HaveOccurred())
+		Expect(refused).To(BeEmpty())
+	})
+
+	It("holds no right that it did not use", func() {
+		used := sets.New[string]()
+		events, err := stack.env.Audit().Events(audit.ByUser(testenv.OperatorUser))
+		Expect(err).NotTo(HaveOccurred())
+		for _, e := range events {
+			resource := e.Resource
+			if e.Subresource != "" {
+				resource += "/" + e.Subresource
+			}
+			used.Insert(right(e.APIGroup, resource, e.Verb))
+		}
+		var idle []string
+		for _, granted := range grantedRights() {
+			resource, verb, _ := strings.Cut(granted, " ")
+			// An informer may stream its list through a watch, or list where the server cannot.
+			informed := verb == "list" && used.Has(resource+" watch")
+			if !used.Has(granted) && !informed && rarelyUsed[granted] == "" {
+				idle = append(idle, granted)
+			}
+		}
+		Expect(idle).To(BeEmpty(), "granted, never used")
+	})
+})
+
+func createSubscriptions(ctx SpecContext, count, writers int) {
+	GinkgoHelper()
+	names := make(chan string)
+	var group sync.WaitGroup
+	for range writers {
+		group.Go(func() {
+			defer GinkgoRecover()
+			for name := range names {
+				Expect(stack.admin.Create(ctx, &v1alpha1.MaaSSubscription{
+					ObjectMeta: metav1.ObjectMeta{Namespace: tenantNamespace, Name: name, Labels: map[string]string{"burst": "true"}},
+					Spec: v1alpha1.MaaSSubscriptionSpec{
+						Owner:     v1alpha1.Owner{Groups: []v1alpha1.GroupReference{{Name: name}}},
+						ModelRefs: []v1alpha1.ModelSubscription{{Namespace: modelNamespace, Name: modelName, TokenRateLimits: []v1alpha1.TokenRateLimit{{Limit: 50, Window: "1m"}}}},
+					},
+				})).To(Succeed())
+			}
+		})
+	}
+	for i := range count {
+		names <- fmt.Sprintf("burst-%03d", i)
+	}
+	close(names)
+	group.Wait()
+}
+
+// active counts the subscriptions of the burst that are enforced.
+func active(ctx SpecContext) (int, error) {
+	var list v1alpha1.MaaSSubscriptionList
+	if err := stack.admin.List(ctx, &list, client.InNamespace(tenantNamespace), client.MatchingLabels{"burst": "true"}); err != nil {
+		return 0, err
+	}
+	count := 0
+	for i := range list.Items {
+		if list.Items[i].Status.Phase == v1alpha1.PhaseActive {
+			count++
+		}
+	}
+	return count, nil
+}
