@@ -34,7 +34,7 @@ import (
 func TestApplyOnAPIServer(t *testing.T) {
 	RegisterFailHandler(Fail)
 	ctrllog.SetLogger(GinkgoLogr)
-	SetDefaultEventuallyTimeout(20 * time.Second)
+	SetDefaultEventuallyTimeout(time.Minute)
 	SetDefaultEventuallyPollingInterval(20 * time.Millisecond)
 	RunSpecs(t, "apply on a real API server")
 }
