@@ -12,7 +12,9 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 find . -name go.mod -not -path './bin/*' -printf '%h\n' | sort | while read -r dir; do
 	echo "deps: modules of ${dir}" >&2
 	cd "${dir}"
-	go list -mod=readonly -deps -test ./... >/dev/null
+	if [[ -n $(find . -name '*.go' -print -quit) ]]; then
+		go list -mod=readonly -deps -test ./... >/dev/null
+	fi
 	if grep -q '^tool ' go.mod; then
 		go list -mod=readonly -deps tool >/dev/null
 	fi
