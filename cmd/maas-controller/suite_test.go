@@ -1,0 +1,220 @@
+// Copyright The maas-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"fmt"
+	"net"
+	"net/http"
+	"sync"
+	"testing"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	gwapiv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
+	"github.com/opendatahub-io/maas-operator/internal/kserve"
+	"github.com/opendatahub-io/maas-operator/test/testenv"
+	"github.com/opendatahub-io/maas-operator/test/testenv/audit"
+)
+
+func TestManager(t *testing.T) {
+	RegisterFailHandler(Fail)
+	SetDefaultEventuallyTimeout(30 * time.Second)
+	SetDefaultEventuallyPollingInterval(100 * time.Millisecond)
+	RunSpecs(t, "the manager on a bare API server")
+}
+
+// buffer is a log that may be read while it is written.
+type buffer struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+// Write implements io.Writer.
+func (b *buffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.Write(p)
+}
+
+func (b *buffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.String()
+}
+
+// freeAddress asks the kernel for a loopback port nobody uses.
+func freeAddress() string {
+	GinkgoHelper()
+	listener, err := net.Listen("tcp4", "127.0.0.1:0") //nolint:noctx // Closed at once.
+	Expect(err).NotTo(HaveOccurred())
+	defer listener.Close() //nolint:errcheck // Nothing was written.
+	return listener.Addr().String()
+}
+
+// The manager can run once in a process, so these specs are its one life.
+var _ = Describe("The manager", Ordered, func() {
+	var (
+		env    *testenv.Env
+		admin  client.Client
+		config Config
+		logs   buffer
+		stop   context.CancelFunc
+		ended  chan error
+	)
+
+	get := func(url string) (int, error) {
+		insecure := &http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{
+			DisableKeepAlives: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, //nolint:gosec // Self-signed, on loopback.
+		}}
+		response, err := insecure.Get(url) //nolint:noctx // Bounded by the client's timeout.
+		if err != nil {
+			return 0, err
+		}
+		return response.StatusCode, response.Body.Close()
+	}
+	probe := func(path string) func() (int, error) {
+		return func() (int, error) { return get("http://" + config.HealthProbeBindAddress + path) }
+	}
+	lease := func(ctx context.Context) func(Gomega) string {
+		return func(g Gomega) string {
+			var l coordinationv1.Lease
+			key := types.NamespacedName{Namespace: testenv.OperatorNamespace, Name: leaderElectionID}
+			g.Expect(admin.Get(ctx, key, &l)).To(Succeed())
+			if l.Spec.HolderIdentity == nil {
+				return ""
+			}
+			return *l.Spec.HolderIdentity
+		}
+	}
+	says := func(ctx context.Context, name string) func(Gomega) string {
+		return func(g Gomega) string {
+			var m v1alpha1.MaaSModelRef
+			g.Expect(admin.Get(ctx, types.NamespacedName{Namespace: "llm", Name: name}, &m)).To(Succeed())
+			ready := meta.FindStatusCondition(m.Status.Conditions, "Ready")
+			if ready == nil {
+				return "not evaluated"
+			}
+			return fmt.Sprintf("%s/%s", m.Status.Phase, ready.Reason)
+		}
+	}
+
+	BeforeAll(func(ctx SpecContext) {
+		var err error
+		env, err = testenv.Start(ctx, testenv.Options{Log: GinkgoWriter})
+		Expect(err).NotTo(HaveOccurred())
+		DeferCleanup(env.Stop)
+		scheme, err := newScheme()
+		Expect(err).NotTo(HaveOccurred())
+		admin, err = client.New(env.AdminConfig(), client.Options{Scheme: scheme})
+		Expect(err).NotTo(HaveOccurred())
+		config = DefaultConfig()
+		config.Kubeconfig, err = env.OperatorKubeconfig(ctx)
+		Expect(err).NotTo(HaveOccurred())
+		config.HealthProbeBindAddress, config.MetricsBindAddress = freeAddress(), freeAddress()
+		config.LeaderElect = true
+		config.LogLevel = "2"
+		Expect(config.Validate()).To(Succeed())
+	})
+	AfterAll(func() {
+		if stop != nil {
+			stop()
+		}
+		GinkgoWriter.Println(logs.String())
+	})
+
+	It("refuses to start without the CRDs of its own kinds, and says so", func(ctx SpecContext) {
+		err := run(ctx, config, &logs)
+		Expect(err).To(MatchError(ContainSubstring("maas.opendatahub.io")))
+	})
+
+	It("starts although nobody else's CRDs are installed", func(ctx SpecContext) {
+		Expect(env.InstallCRDs(ctx, testenv.MaaS)).To(Succeed())
+		life, end := context.WithCancel(context.WithoutCancel(ctx))
+		stop, ended = end, make(chan error, 1)
+		go func() { ended <- run(life, config, &logs) }()
+
+		Eventually(probe("/readyz")).Should(Equal(http.StatusOK))
+		Expect(probe("/healthz")()).To(Equal(http.StatusOK))
+		Eventually(lease(ctx)).ShouldNot(BeEmpty())
+		for _, crd := range []string{kserve.Resource, "httproutes.gateway.networking.k8s.io", "authpolicies.kuadrant.io", "tokenratelimitpolicies.kuadrant.io"} {
+			Expect(logs.String()).To(ContainSubstring(crd))
+		}
+		Expect(logs.String()).To(ContainSubstring(`"platform":"kubernetes"`))
+	})
+
+	It("shows its metrics to nobody who may not read them", func() {
+		Eventually(func() (int, error) { return get("https://" + config.MetricsBindAddress + "/metrics") }).Should(Equal(http.StatusUnauthorized))
+	})
+
+	It("tells on a model what is missing", func(ctx SpecContext) {
+		for _, name := range []string{"llm", config.SubscriptionNamespace, config.GatewayNamespace} {
+			Expect(admin.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}})).To(Succeed())
+		}
+		m := &v1alpha1.MaaSModelRef{ObjectMeta: metav1.ObjectMeta{Namespace: "llm", Name: "granite"}}
+		m.Spec.ModelRef = v1alpha1.BackendReference{Kind: v1alpha1.BackendLLMInferenceService, Name: "granite"}
+		Expect(admin.Create(ctx, m)).To(Succeed())
+		Eventually(says(ctx, "granite")).Should(Equal("Failed/DependencyMissing"))
+	})
+
+	It("goes on when they appear, without a restart", func(ctx SpecContext) {
+		Expect(env.InstallCRDs(ctx, testenv.GatewayAPI, testenv.Kuadrant, testenv.KServe)).To(Succeed())
+		Eventually(says(ctx, "granite")).Should(Equal("Failed/BackendNotFound"))
+
+		service := kserve.New(kserve.GroupKind.WithVersion("v1alpha2"))
+		service.SetNamespace("llm")
+		service.SetName("granite")
+		service.Object["spec"] = map[string]any{"model": map[string]any{"uri": "hf://example/granite"}}
+		Expect(admin.Create(ctx, service)).To(Succeed())
+		service.Object["status"] = map[string]any{"conditions": []any{map[string]any{"type": "Ready", "status": "True"}}}
+		Expect(admin.Status().Update(ctx, service)).To(Succeed())
+		Eventually(says(ctx, "granite")).Should(Equal("Pending/RouteNotFound"))
+
+		parent := gwapiv1.ParentReference{Namespace: new(gwapiv1.Namespace(config.GatewayNamespace)), Name: gwapiv1.ObjectName(config.GatewayName)}
+		route := &gwapiv1.HTTPRoute{ObjectMeta: metav1.ObjectMeta{Namespace: "llm", Name: "granite", Labels: kserve.RouteLabels("granite")}}
+		route.Spec.ParentRefs = []gwapiv1.ParentReference{parent}
+		route.Spec.Hostnames = []gwapiv1.Hostname{"maas.example.com"}
+		Expect(admin.Create(ctx, route)).To(Succeed())
+		route.Status.Parents = []gwapiv1.RouteParentStatus{{
+			ParentRef: parent, ControllerName: "istio.io/gateway-controller",
+			Conditions: []metav1.Condition{{Type: "Accepted", Status: metav1.ConditionTrue, Reason: "Accepted", LastTransitionTime: metav1.Now()}},
+		}}
+		Expect(admin.Status().Update(ctx, route)).To(Succeed())
+		Eventually(says(ctx, "granite")).Should(Equal("Ready/Reconciled"))
+	})
+
+	It("is idle once all is as it should be", func() {
+		mark, err := env.Audit().Mark()
+		Expect(err).NotTo(HaveOccurred())
+		Consistently(func(g Gomega) {
+			events, err := env.Audit().After(mark, audit.ByUser(testenv.OperatorUser), audit.IsWrite(), audit.Not(audit.IsEvent()))
+			g.Expect(err).NotTo(HaveOccurred())
+			g.Expect(events).To(BeEmpty())
+		}, 5*time.Second).Should(Succeed())
+	})
+
+	It("was never refused anything", func() {
+		events, err := env.Audit().Events(audit.ByUser(testenv.OperatorUser), audit.Forbidden())
+		Expect(err).NotTo(HaveOccurred())
+		Expect(events).To(BeEmpty())
+	})
+
+	It("ends when told to and gives the lease back", func(ctx SpecContext) {
+		stop()
+		Eventually(ended).Should(Receive(Succeed()))
+		Eventually(lease(ctx)).Should(BeEmpty())
+	})
+})
