@@ -157,7 +157,8 @@ func buildFor(ctx context.Context, o Options) error {
 
 func (e *Env) makeDir() error {
 	if e.dir == "" {
-		dir, err := os.MkdirTemp("", "maas-testenv-")
+		sweepTemporary()
+		dir, err := os.MkdirTemp("", temporaryPrefix)
 		if err != nil {
 			return fmt.Errorf("create data directory: %w", err)
 		}

@@ -131,3 +131,51 @@ func TestProcessIsToldFromALaterOneWithItsID(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+func TestSweepTemporary(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	started, _, err := procStat(os.Getpid())
+	if err != nil {
+		t.Fatal(err)
+	}
+	self := &process{Name: "self", PID: os.Getpid(), Started: started}
+	gone := &process{Name: "gone", PID: os.Getpid(), Started: started - 1}
+	tests := map[string]struct {
+		state *state
+		lock  bool
+		kept  bool
+	}{
+		"all processes gone":      {state: &state{Processes: []*process{gone}}},
+		"stopped but not removed": {state: &state{}},
+		"a process left":          {state: &state{Processes: []*process{gone, self}}, kept: true},
+		"about to start":          {kept: true},
+		"starting":                {state: &state{}, lock: true, kept: true},
+	}
+	dirs := map[string]string{}
+	for name, tc := range tests {
+		dir, err := os.MkdirTemp("", temporaryPrefix)
+		if err != nil {
+			t.Fatal(err)
+		}
+		dirs[name] = dir
+		if tc.state != nil {
+			if err := tc.state.write(dir); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if tc.lock {
+			unlock, err := lockDir(t.Context(), dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer unlock()
+		}
+	}
+	sweepTemporary()
+	for name, tc := range tests {
+		_, err := os.Stat(dirs[name])
+		if kept := err == nil; kept != tc.kept {
+			t.Errorf("%s: kept = %v, want %v", name, kept, tc.kept)
+		}
+	}
+}

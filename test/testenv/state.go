@@ -15,7 +15,11 @@ import (
 	"time"
 )
 
-const stateFile = "state.json"
+const (
+	stateFile = "state.json"
+	// temporaryPrefix begins the names of temporary directories.
+	temporaryPrefix = "maas-testenv-"
+)
 
 // state is what another process needs to find and end an instance. It is
 // written after every process started, so that it never misses one.
@@ -90,5 +94,30 @@ func lockDir(ctx context.Context, dir string) (unlock func(), err error) {
 		case <-ctx.Done():
 			return nil, errors.Join(fmt.Errorf("lock %s: %w", dir, ctx.Err()), lock.Close())
 		}
+	}
+}
+
+// sweepTemporary removes temporary directories whose processes are all gone: a
+// test that crashed or ran into its time limit could not do it. An instance
+// that is starting holds the lock of its directory.
+func sweepTemporary() {
+	dirs, err := filepath.Glob(filepath.Join(os.TempDir(), temporaryPrefix+"*"))
+	if err != nil {
+		return
+	}
+	atOnce, cancel := context.WithCancel(context.Background())
+	cancel()
+	for _, dir := range dirs {
+		if s, err := readState(dir); s == nil || err != nil {
+			continue
+		}
+		unlock, err := lockDir(atOnce, dir)
+		if err != nil {
+			continue
+		}
+		if s, err := readState(dir); err == nil && s != nil && s.alive() == 0 {
+			_ = os.RemoveAll(dir) // whoever starts next tries again
+		}
+		unlock()
 	}
 }
