@@ -135,13 +135,9 @@ func (e *Engine) trace(r Request, line int) (file string, sourceLine int) {
 	err := set.execute(string(r.ID), r.Values, func(text []byte) error {
 		lines := bytes.Split(text, []byte("\n"))
 		for i := min(line, len(lines)) - 1; i >= 0; i-- {
-			marks := tracePattern.FindAllSubmatch(lines[i], -1)
-			if len(marks) == 0 {
+			found := tracePattern.FindSubmatch(lines[i])
+			if found == nil {
 				continue // lines placed by nindent, which belong to the key above
-			}
-			found := marks[0]
-			if i < line-1 {
-				found = marks[len(marks)-1]
 			}
 			file = string(found[1])
 			sourceLine, _ = strconv.Atoi(string(found[2])) // the pattern admits only digits

@@ -181,6 +181,32 @@ func TestBlocksRefuse(t *testing.T) {
 	}
 }
 
+func TestPrintfRefuses(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		format string
+		args   []any
+	}{
+		"a verb without an argument":   {"%s", nil},
+		"an argument without a verb":   {"a", []any{"b"}},
+		"a number as a string":         {"%s", []any{1}},
+		"a string as a number":         {"%d", []any{"1"}},
+		"a string as a boolean":        {"%t", []any{"true"}},
+		"JSON text":                    {"%s", []any{JSON("{}")}},
+		"nil":                          {"%s", []any{nil}},
+		"a verb that prints anything":  {"%v", []any{"a"}},
+		"a verb with a width":          {"%5d", []any{1}},
+		"a format that ends in a verb": {"100%", nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if got, err := printf(tc.format, tc.args...); err == nil {
+				t.Errorf("printf = %q, want an error", got)
+			}
+		})
+	}
+}
+
 func TestChildNameIsSafeAndDistinct(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("a", 60)
