@@ -57,6 +57,20 @@ func (p *pacer) wait(model types.NamespacedName) time.Duration {
 	return next.length
 }
 
+// settle returns how long a change to a generated policy has to wait. Most are
+// echoes of our own writes: right after a burst they must not make a faster
+// rhythm than the burst's own. Somebody else's change to a quiet model does not
+// wait at all.
+func (p *pacer) settle(model types.NamespacedName) time.Duration {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	last, known := p.models[model]
+	if !known {
+		return 0
+	}
+	return max(0, last.due.Add(last.length).Sub(p.clock.Now()))
+}
+
 // forget drops what is known of a model that is gone.
 func (p *pacer) forget(model types.NamespacedName) {
 	p.mu.Lock()

@@ -36,6 +36,24 @@ func TestPacer(t *testing.T) {
 	wait("a new model of the same name", model, time.Millisecond, 200*time.Millisecond)
 }
 
+func TestDriftWaitsOnlyDuringABurst(t *testing.T) {
+	t.Parallel()
+	clock := testingclock.NewFakePassiveClock(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
+	p, model := newPacer(clock), types.NamespacedName{Name: "m"}
+	if got := p.settle(model); got != 0 {
+		t.Errorf("drift of a quiet model waits %s", got)
+	}
+	p.wait(model)
+	clock.SetTime(clock.Now().Add(250 * time.Millisecond))
+	if got := p.settle(model); got != 150*time.Millisecond {
+		t.Errorf("an echo of our own write waits %s, want 150ms", got)
+	}
+	clock.SetTime(clock.Now().Add(time.Minute))
+	if got := p.settle(model); got != 0 {
+		t.Errorf("drift after a burst waits %s", got)
+	}
+}
+
 func TestABurstOfAnyLengthCostsFewPauses(t *testing.T) {
 	t.Parallel()
 	clock := testingclock.NewFakePassiveClock(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))

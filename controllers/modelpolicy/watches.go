@@ -27,7 +27,6 @@ import (
 	"github.com/opendatahub-io/maas-operator/controllers/trigger"
 	"github.com/opendatahub-io/maas-operator/internal/facts"
 	"github.com/opendatahub-io/maas-operator/internal/index"
-	"github.com/opendatahub-io/maas-operator/internal/kuadrant"
 )
 
 // SetupWithManager registers the controller and its watches; those of the
@@ -48,7 +47,7 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager) err
 		return fmt.Errorf("set up controller modelpolicy: %w", err)
 	}
 	for _, api := range policyAPIs() {
-		if err := trigger.WatchPolicies(ctx, mgr, r.APIs, c, api, atOnce(trigger.ModelOfPolicy, trigger.Drifted)); err != nil {
+		if err := trigger.WatchPolicies(ctx, mgr, r.APIs, c, api, enqueue(trigger.ModelOfPolicy, trigger.Drifted, paced.settle)); err != nil {
 			return fmt.Errorf("watch %s: %w", api.CRD, err)
 		}
 		if err := r.APIs.OnServed(ctx, api, func(context.Context, schema.GroupVersionKind) error {
@@ -62,7 +61,7 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager) err
 
 // policyAPIs are the kinds this controller writes.
 func policyAPIs() []facts.API {
-	return []facts.API{kuadrant.AuthPolicyAPI, kuadrant.TokenRateLimitPolicyAPI}
+	return []facts.API{trigger.AuthPolicies, trigger.TokenRateLimitPolicies}
 }
 
 // enqueueAll looks at every model once a kind of policies has appeared.
@@ -81,8 +80,7 @@ type relevance func(before, after client.Object) bool
 // concerned maps an object to the models it concerns.
 type concerned func(client.Object) []types.NamespacedName
 
-// atOnce enqueues the models that a change concerns without delay: a drifted
-// policy, or a model itself.
+// atOnce enqueues the models that a change concerns without delay.
 func atOnce(of concerned, relevant relevance) handler.Funcs {
 	return enqueue(of, relevant, func(types.NamespacedName) time.Duration { return 0 })
 }

@@ -16,7 +16,6 @@ import (
 	"github.com/opendatahub-io/maas-operator/controllers/trigger"
 	"github.com/opendatahub-io/maas-operator/internal/facts"
 	"github.com/opendatahub-io/maas-operator/internal/index"
-	"github.com/opendatahub-io/maas-operator/internal/kuadrant"
 )
 
 // SetupWithManager registers the controller and its watches; that of the
@@ -31,7 +30,7 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, api
 	if err != nil {
 		return fmt.Errorf("set up controller subscription: %w", err)
 	}
-	return trigger.WatchPolicies(ctx, mgr, apis, c, kuadrant.TokenRateLimitPolicyAPI, r.referrers().OfPolicy())
+	return trigger.WatchPolicies(ctx, mgr, apis, c, trigger.TokenRateLimitPolicies, r.referrers().OfPolicy())
 }
 
 func (r *Reconciler) referrers() trigger.Referrers {

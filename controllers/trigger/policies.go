@@ -17,6 +17,12 @@ import (
 	"github.com/opendatahub-io/maas-operator/internal/kuadrant"
 )
 
+// Kinds of generated policies. A cluster without Kuadrant serves neither.
+var (
+	AuthPolicies           = facts.API{GroupKind: kuadrant.AuthPolicy.GroupKind(), CRD: "authpolicies.kuadrant.io", Versions: []string{kuadrant.AuthPolicy.Version}}
+	TokenRateLimitPolicies = facts.API{GroupKind: kuadrant.TokenRateLimitPolicy.GroupKind(), CRD: "tokenratelimitpolicies.kuadrant.io", Versions: []string{kuadrant.TokenRateLimitPolicy.Version}}
+)
+
 // WatchPolicies adds a watch of a kind of generated policies to a controller,
 // as soon as the cluster serves the kind.
 func WatchPolicies(ctx context.Context, mgr ctrl.Manager, apis *facts.OptionalAPIs, c controller.Controller, api facts.API, h handler.EventHandler) error {

@@ -9,20 +9,12 @@ package kuadrant
 import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-
-	"github.com/opendatahub-io/maas-operator/internal/facts"
 )
 
 // Kinds of generated policies.
 var (
 	AuthPolicy           = schema.GroupVersionKind{Group: "kuadrant.io", Version: "v1", Kind: "AuthPolicy"}
 	TokenRateLimitPolicy = schema.GroupVersionKind{Group: "kuadrant.io", Version: "v1alpha1", Kind: "TokenRateLimitPolicy"}
-)
-
-// APIs of the generated policies. A cluster without Kuadrant serves neither.
-var (
-	AuthPolicyAPI           = facts.API{GroupKind: AuthPolicy.GroupKind(), CRD: "authpolicies.kuadrant.io", Versions: []string{AuthPolicy.Version}}
-	TokenRateLimitPolicyAPI = facts.API{GroupKind: TokenRateLimitPolicy.GroupKind(), CRD: "tokenratelimitpolicies.kuadrant.io", Versions: []string{TokenRateLimitPolicy.Version}}
 )
 
 // New returns an empty object of a kind, to read or watch it.
