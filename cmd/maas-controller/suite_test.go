@@ -78,9 +78,9 @@ var _ = Describe("The manager", Ordered, func() {
 
 	get := func(url string) (int, error) {
 		insecure := &http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{
-			DisableKeepAlives: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, //nolint:gosec // Self-signed, on loopback.
+			DisableKeepAlives: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true},
 		}}
-		response, err := insecure.Get(url) //nolint:noctx // Bounded by the client's timeout.
+		response, err := insecure.Get(url)
 		if err != nil {
 			return 0, err
 		}

@@ -6,6 +6,7 @@ package modelref
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
@@ -24,6 +25,9 @@ type (
 	queue   = workqueue.TypedRateLimitingInterface[ctrl.Request]
 	mapFunc func(context.Context, client.Object) ([]types.NamespacedName, error)
 )
+
+// batchDelay is how long changes of what refers to a model are collected.
+const batchDelay = 200 * time.Millisecond
 
 // everything is no model's name. It stands for all of them: when a mapping fails,
 // the change that could not be mapped must not be lost.
@@ -53,7 +57,11 @@ func (r *Reconciler) resync(ctx context.Context) error {
 }
 
 // mapped enqueues the models that an object concerns, before and after its change.
-func (r *Reconciler) mapped(models mapFunc) handler.EventHandler {
+func (r *Reconciler) mapped(models mapFunc) handler.EventHandler { return r.mappedAfter(0, models) }
+
+// mappedAfter does so after a delay, in which further changes join: a burst of
+// subscriptions to one model is one look at it.
+func (r *Reconciler) mappedAfter(delay time.Duration, models mapFunc) handler.EventHandler {
 	add := func(ctx context.Context, q queue, objects ...client.Object) {
 		keys := sets.New[types.NamespacedName]()
 		for _, obj := range objects {
@@ -66,7 +74,7 @@ func (r *Reconciler) mapped(models mapFunc) handler.EventHandler {
 			keys.Insert(found...)
 		}
 		for key := range keys {
-			q.Add(ctrl.Request{NamespacedName: key})
+			q.AddAfter(ctrl.Request{NamespacedName: key}, delay)
 		}
 	}
 	return handler.Funcs{
@@ -132,7 +140,7 @@ func (r *Reconciler) modelsOfRoute(ctx context.Context, obj client.Object) ([]ty
 // modelsOfGateway are the models whose route is attached to a gateway.
 func (r *Reconciler) modelsOfGateway(ctx context.Context, obj client.Object) ([]types.NamespacedName, error) {
 	var list v1alpha1.MaaSModelRefList
-	if err := r.Client.List(ctx, &list); err != nil {
+	if err := r.Client.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil {
 		return nil, fmt.Errorf("list models of Gateway %s: %w", client.ObjectKeyFromObject(obj), err)
 	}
 	var keys []types.NamespacedName
@@ -152,7 +160,7 @@ func (r *Reconciler) allModels(ctx context.Context, _ client.Object) ([]types.Na
 
 func (r *Reconciler) list(ctx context.Context, opts ...client.ListOption) ([]types.NamespacedName, error) {
 	var list v1alpha1.MaaSModelRefList
-	if err := r.Client.List(ctx, &list, opts...); err != nil {
+	if err := r.Client.List(ctx, &list, append(opts, client.UnsafeDisableDeepCopy)...); err != nil {
 		return nil, fmt.Errorf("list models: %w", err)
 	}
 	keys := make([]types.NamespacedName, 0, len(list.Items))

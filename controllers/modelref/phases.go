@@ -199,30 +199,29 @@ func (r *Reconciler) readGovernance(ctx context.Context, s *scope) error {
 	member := r.membership(s.tenant.Name)
 	byModel := index.Key(s.model.Namespace, s.model.Name)
 
+	// Both lists may be long and are only looked at: no copies.
 	var policies v1alpha1.MaaSAuthPolicyList
-	if err := r.Client.List(ctx, &policies, client.MatchingFields{index.AuthPolicyByModel: byModel}); err != nil {
+	if err := r.Client.List(ctx, &policies, client.MatchingFields{index.AuthPolicyByModel: byModel}, client.UnsafeDisableDeepCopy); err != nil {
 		return fmt.Errorf("list auth policies of MaaSModelRef %s: %w", s.key(), err)
 	}
-	for i := range policies.Items {
-		p := &policies.Items[i]
-		ok, err := member(ctx, p, p.Status.Phase)
+	for i := 0; i < len(policies.Items) && !s.facts.Governance.Granted; i++ {
+		ok, err := member(ctx, &policies.Items[i], policies.Items[i].Status.Phase)
 		if err != nil {
 			return err
 		}
-		s.facts.Governance.Granted = s.facts.Governance.Granted || ok
+		s.facts.Governance.Granted = ok
 	}
 
 	var subscriptions v1alpha1.MaaSSubscriptionList
-	if err := r.Client.List(ctx, &subscriptions, client.MatchingFields{index.SubscriptionByModel: byModel}); err != nil {
+	if err := r.Client.List(ctx, &subscriptions, client.MatchingFields{index.SubscriptionByModel: byModel}, client.UnsafeDisableDeepCopy); err != nil {
 		return fmt.Errorf("list subscriptions of MaaSModelRef %s: %w", s.key(), err)
 	}
-	for i := range subscriptions.Items {
-		sub := &subscriptions.Items[i]
-		ok, err := member(ctx, sub, sub.Status.Phase)
+	for i := 0; i < len(subscriptions.Items) && !s.facts.Governance.Subscribed; i++ {
+		ok, err := member(ctx, &subscriptions.Items[i], subscriptions.Items[i].Status.Phase)
 		if err != nil {
 			return err
 		}
-		s.facts.Governance.Subscribed = s.facts.Governance.Subscribed || ok
+		s.facts.Governance.Subscribed = ok
 	}
 	return nil
 }
@@ -256,7 +255,7 @@ func (r *Reconciler) readIdentity(ctx context.Context, s *scope) error {
 		return nil
 	}
 	var list v1alpha1.MaaSModelRefList
-	err := r.Client.List(ctx, &list, client.InNamespace(s.model.Namespace), client.MatchingFields{index.ModelByAlias: s.facts.Identity.Alias})
+	err := r.Client.List(ctx, &list, client.InNamespace(s.model.Namespace), client.MatchingFields{index.ModelByAlias: s.facts.Identity.Alias}, client.UnsafeDisableDeepCopy)
 	if err != nil {
 		return fmt.Errorf("list models with the alias of MaaSModelRef %s: %w", s.key(), err)
 	}

@@ -45,8 +45,8 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager) err
 		Named("modelref").
 		For(&v1alpha1.MaaSModelRef{}, builder.WithPredicates(trigger.SpecChanged)).
 		Watches(&v1alpha1.MaaSModelRef{}, handler.Funcs{CreateFunc: r.siblingCreated, UpdateFunc: r.siblingUpdated, DeleteFunc: r.siblingDeleted}).
-		Watches(&v1alpha1.MaaSAuthPolicy{}, r.mapped(modelsOf), builder.WithPredicates(trigger.OnUpdate(contributorChanged))).
-		Watches(&v1alpha1.MaaSSubscription{}, r.mapped(modelsOf), builder.WithPredicates(trigger.OnUpdate(contributorChanged))).
+		Watches(&v1alpha1.MaaSAuthPolicy{}, r.mappedAfter(batchDelay, modelsOf), builder.WithPredicates(trigger.OnUpdate(contributorChanged))).
+		Watches(&v1alpha1.MaaSSubscription{}, r.mappedAfter(batchDelay, modelsOf), builder.WithPredicates(trigger.OnUpdate(contributorChanged))).
 		Watches(&v1alpha1.ExternalModel{}, r.mapped(r.modelsOfExternalModel), builder.WithPredicates(trigger.SpecChanged)).
 		Watches(&v1alpha1.AITenant{}, r.mapped(r.allModels), builder.WithPredicates(trigger.OnUpdate(tenantChanged))).
 		Watches(&v1alpha1.MaasTenantConfig{}, r.mapped(r.allModels), builder.WithPredicates(trigger.OnUpdate(trigger.Drifted))).
