@@ -20,6 +20,10 @@ import (
 // exercise, with the reason each is held. A right that is neither used nor
 // listed here is one too many.
 var rarelyUsed = map[string]string{
+	"kuadrant.io/authpolicies create":             "an apply that creates needs it, and is logged as a patch",
+	"kuadrant.io/authpolicies get":                "reads past the cache after a conflict",
+	"kuadrant.io/tokenratelimitpolicies create":   "an apply that creates needs it, and is logged as a patch",
+	"kuadrant.io/tokenratelimitpolicies get":      "reads past the cache after a conflict",
 	"events.k8s.io/events patch":                  "counts an event that repeats",
 	"config.openshift.io/authentications get":     "the token audience, on OpenShift only",
 	"maas.opendatahub.io/maasauthpolicies patch":  "removes the finalizer of an earlier release",
