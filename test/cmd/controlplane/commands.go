@@ -101,6 +101,9 @@ func up(ctx context.Context, out io.Writer, o testenv.Options) error {
 			return err
 		}
 		fmt.Fprintf(out, "already running at %s\n", env.URL())
+		if len(o.CRDs) > 0 {
+			fmt.Fprintf(out, "CRDs installed: %v\n", o.CRDs)
+		}
 	}
 	fmt.Fprintf(out, "\nexport KUBECONFIG=%s\n%s get namespaces\n",
 		env.Kubeconfig(), filepath.Join(testenv.RepoRoot(), "bin", "kubectl"))
