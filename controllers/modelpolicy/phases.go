@@ -157,12 +157,9 @@ func (r *Reconciler) removeAll(ctx context.Context, s *scope) error {
 // removeOrphans deletes policies of a model that no longer exists: a reconcile
 // that was under way while the model went may have written them again.
 func (r *Reconciler) removeOrphans(ctx context.Context, key types.NamespacedName) error {
-	var errs []error
-	for _, kind := range []schema.GroupVersionKind{kuadrant.AuthPolicy, kuadrant.TokenRateLimitPolicy} {
-		_, err := r.Applier.DeleteAllByLabels(ctx, kind, model.Labels(key), key.Namespace)
-		errs = append(errs, err)
-	}
-	return errors.Join(errs...)
+	_, auth := r.Applier.DeleteAllByLabels(ctx, kuadrant.AuthPolicy, model.Labels(key), key.Namespace)
+	_, limits := r.Applier.DeleteAllByLabels(ctx, kuadrant.TokenRateLimitPolicy, model.Labels(key), key.Namespace)
+	return errors.Join(auth, limits)
 }
 
 // routeOwner is the model that may have policies on the route: the first by

@@ -138,7 +138,7 @@ var _ = Describe("A governed model", func() {
 		Expect(m.authPolicy().GetLabels()).To(BeEmpty())
 	})
 
-	It("keeps its policy of each kind when a second model uses the route, and the second says so", func(ctx SpecContext) {
+	It("keeps its policy of each kind when a second model uses the route, and the second says so", func() {
 		second := m
 		second.name = "second-model"
 		m.subscribe("sub", rated(1, "1m"))

@@ -46,8 +46,9 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager) err
 	if err != nil {
 		return fmt.Errorf("set up controller modelpolicy: %w", err)
 	}
+	drift := trigger.Watch{Controller: c, Cache: mgr.GetCache(), Handler: enqueue(modelOfPolicy, trigger.Drifted, paced.settle)}
 	for _, api := range policyAPIs() {
-		if err := trigger.WatchPolicies(ctx, mgr, r.APIs, c, api, enqueue(trigger.ModelOfPolicy, trigger.Drifted, paced.settle)); err != nil {
+		if err := trigger.WatchPolicies(ctx, r.APIs, api, drift); err != nil {
 			return fmt.Errorf("watch %s: %w", api.CRD, err)
 		}
 		if err := r.APIs.OnServed(ctx, api, func(context.Context, schema.GroupVersionKind) error {
@@ -65,8 +66,8 @@ func policyAPIs() []facts.API {
 }
 
 // enqueueAll looks at every model once a kind of policies has appeared.
-func (r *Reconciler) enqueueAll(_ context.Context, q queue) error {
-	for _, key := range r.allModels(nil) {
+func (r *Reconciler) enqueueAll(ctx context.Context, q queue) error {
+	for _, key := range r.allModels(ctx, nil) {
 		q.Add(ctrl.Request{NamespacedName: key})
 	}
 	return nil
@@ -78,7 +79,7 @@ type queue = workqueue.TypedRateLimitingInterface[ctrl.Request]
 type relevance func(before, after client.Object) bool
 
 // concerned maps an object to the models it concerns.
-type concerned func(client.Object) []types.NamespacedName
+type concerned func(context.Context, client.Object) []types.NamespacedName
 
 // atOnce enqueues the models that a change concerns without delay.
 func atOnce(of concerned, relevant relevance) handler.Funcs {
@@ -103,29 +104,36 @@ func (p *pacer) forgetting(h handler.Funcs) handler.Funcs {
 // enqueue looks at both the old and the new object, so that a model that was
 // taken off a list is looked at too.
 func enqueue(of concerned, relevant relevance, delay func(types.NamespacedName) time.Duration) handler.Funcs {
-	add := func(q queue, objects ...client.Object) {
+	add := func(ctx context.Context, q queue, objects ...client.Object) {
 		for _, object := range objects {
-			for _, key := range of(object) {
+			for _, key := range of(ctx, object) {
 				q.AddAfter(ctrl.Request{NamespacedName: key}, delay(key))
 			}
 		}
 	}
 	return handler.Funcs{
-		CreateFunc: func(_ context.Context, e event.CreateEvent, q queue) { add(q, e.Object) },
-		DeleteFunc: func(_ context.Context, e event.DeleteEvent, q queue) { add(q, e.Object) },
-		UpdateFunc: func(_ context.Context, e event.UpdateEvent, q queue) {
+		CreateFunc: func(ctx context.Context, e event.CreateEvent, q queue) { add(ctx, q, e.Object) },
+		DeleteFunc: func(ctx context.Context, e event.DeleteEvent, q queue) { add(ctx, q, e.Object) },
+		UpdateFunc: func(ctx context.Context, e event.UpdateEvent, q queue) {
 			if relevant(e.ObjectOld, e.ObjectNew) {
-				add(q, e.ObjectOld, e.ObjectNew)
+				add(ctx, q, e.ObjectOld, e.ObjectNew)
 			}
 		},
 	}
 }
 
-func itself(object client.Object) []types.NamespacedName {
+func itself(_ context.Context, object client.Object) []types.NamespacedName {
 	return []types.NamespacedName{client.ObjectKeyFromObject(object)}
 }
 
-func modelsOfAuthPolicy(object client.Object) []types.NamespacedName {
+func modelOfPolicy(_ context.Context, object client.Object) []types.NamespacedName {
+	if key, ours := trigger.ModelOfPolicy(object); ours {
+		return []types.NamespacedName{key}
+	}
+	return nil
+}
+
+func modelsOfAuthPolicy(_ context.Context, object client.Object) []types.NamespacedName {
 	policy, ok := object.(*v1alpha1.MaaSAuthPolicy)
 	if !ok {
 		return nil
@@ -133,7 +141,7 @@ func modelsOfAuthPolicy(object client.Object) []types.NamespacedName {
 	return index.GrantedModels(policy)
 }
 
-func modelsOfSubscription(object client.Object) []types.NamespacedName {
+func modelsOfSubscription(_ context.Context, object client.Object) []types.NamespacedName {
 	subscription, ok := object.(*v1alpha1.MaaSSubscription)
 	if !ok {
 		return nil
@@ -172,10 +180,10 @@ func hasTenantLabel(object client.Object) bool {
 
 // allModels lists every model: a tenant's change is rare and may concern any
 // of them. The list comes from the cache, so it does not wait for a server.
-func (r *Reconciler) allModels(client.Object) []types.NamespacedName {
+func (r *Reconciler) allModels(ctx context.Context, _ client.Object) []types.NamespacedName {
 	var list v1alpha1.MaaSModelRefList
-	if err := r.Client.List(context.Background(), &list); err != nil {
-		ctrl.Log.WithName("modelpolicy").Error(err, "Listing models for a changed tenant")
+	if err := r.Client.List(ctx, &list); err != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "Listing models for a changed tenant")
 		return nil
 	}
 	keys := make([]types.NamespacedName, 0, len(list.Items))

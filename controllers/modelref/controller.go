@@ -60,7 +60,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return ctrl.Result{}, err
 	}
 	if s.model.DeletionTimestamp != nil {
-		return ctrl.Result{}, r.cleanUp(ctx, s)
+		return outcome(ctx, r.cleanUp(ctx, s))
 	}
 	if s.facts.SpecMissing {
 		return r.finish(ctx, s)
@@ -68,10 +68,21 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	for _, phase := range r.phases() {
 		// A fact that could not be read says nothing about the model: the status stays.
 		if err := phase(ctx, s); err != nil {
-			return ctrl.Result{}, err
+			return outcome(ctx, err)
 		}
 	}
 	return r.finish(ctx, s)
+}
+
+// outcome turns an error into what the queue should do. A write refused because the
+// object had moved on is no error: the cache is about to show why, and another
+// controller writes the same object.
+func outcome(ctx context.Context, err error) (ctrl.Result, error) {
+	if apierrors.IsConflict(err) {
+		ctrl.LoggerFrom(ctx).V(2).Info("Waiting for the cache to catch up")
+		return ctrl.Result{RequeueAfter: staleDelay}, nil
+	}
+	return ctrl.Result{}, err
 }
 
 // newScope reads the model; nil without an error means that it is gone.
@@ -89,7 +100,7 @@ func (r *Reconciler) newScope(ctx context.Context, key types.NamespacedName) (*s
 // ensureFinalizer comes before anything is generated for the model: the route in
 // the status is what modelpolicy waits for.
 func (r *Reconciler) ensureFinalizer(ctx context.Context, s *scope) error {
-	return r.patchFinalizers(ctx, s.model, controllerutil.AddFinalizer)
+	return client.IgnoreNotFound(r.patchFinalizers(ctx, s.model, controllerutil.AddFinalizer))
 }
 
 // patchFinalizers sends nothing but the finalizers, so that a stored object that

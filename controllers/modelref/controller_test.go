@@ -266,6 +266,20 @@ func TestAConflictIsTriedAgainQuietly(t *testing.T) {
 	}
 }
 
+func TestAConflictOverTheFinalizerIsTriedAgainQuietly(t *testing.T) {
+	t.Parallel()
+	conflict := apierrors.NewConflict(schema.GroupResource{Resource: "maasmodelrefs"}, "m", errors.New("moved on"))
+	r := reconciler(t, everyAPI, interceptor.Funcs{
+		Patch: func(context.Context, client.WithWatch, client.Object, client.Patch, ...client.PatchOption) error {
+			return conflict
+		},
+	}, model("m", v1alpha1.BackendLLMInferenceService))
+	result, err := r.Reconcile(t.Context(), request("m"))
+	if err != nil || result.RequeueAfter != staleDelay {
+		t.Errorf("result = %+v, err = %v", result, err)
+	}
+}
+
 func TestAnErrorWritingTheStatusIsReturned(t *testing.T) {
 	t.Parallel()
 	r := reconciler(t, everyAPI, interceptor.Funcs{

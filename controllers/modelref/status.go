@@ -7,7 +7,6 @@ import (
 	"context"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -26,13 +25,8 @@ func (r *Reconciler) finish(ctx context.Context, s *scope) (ctrl.Result, error) 
 	before := s.model.DeepCopy()
 	transitions := s.writeStatus(modelstatus.Decide(s.facts))
 	_, err := conditions.PatchStatus(ctx, r.Client, before, s.model, client.FieldOwner(v1alpha1.FieldOwner))
-	switch {
-	case apierrors.IsConflict(err):
-		// Decided on a stale copy; another controller writes this status too.
-		ctrl.LoggerFrom(ctx).V(2).Info("Waiting for the cache to catch up")
-		return ctrl.Result{RequeueAfter: staleDelay}, nil
-	case err != nil:
-		return ctrl.Result{}, client.IgnoreNotFound(err)
+	if err != nil {
+		return outcome(ctx, client.IgnoreNotFound(err))
 	}
 	r.report(s, transitions)
 	return ctrl.Result{}, nil

@@ -30,7 +30,7 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, api
 	if err != nil {
 		return fmt.Errorf("set up controller subscription: %w", err)
 	}
-	return trigger.WatchPolicies(ctx, mgr, apis, c, trigger.TokenRateLimitPolicies, r.referrers().OfPolicy())
+	return trigger.WatchPolicies(ctx, apis, trigger.TokenRateLimitPolicies, trigger.Watch{Controller: c, Cache: mgr.GetCache(), Handler: r.referrers().OfPolicy()})
 }
 
 func (r *Reconciler) referrers() trigger.Referrers {

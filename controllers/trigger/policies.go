@@ -7,7 +7,7 @@ import (
 	"context"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
@@ -25,8 +25,18 @@ var (
 
 // WatchPolicies adds a watch of a kind of generated policies to a controller,
 // as soon as the cluster serves the kind.
-func WatchPolicies(ctx context.Context, mgr ctrl.Manager, apis *facts.OptionalAPIs, c controller.Controller, api facts.API, h handler.EventHandler) error {
+func WatchPolicies(ctx context.Context, apis *facts.OptionalAPIs, api facts.API, w Watch) error {
 	return apis.OnServed(ctx, api, func(_ context.Context, gvk schema.GroupVersionKind) error {
-		return c.Watch(source.Kind[client.Object](mgr.GetCache(), kuadrant.New(gvk), h))
+		return w.Controller.Watch(source.Kind[client.Object](w.Cache, kuadrant.New(gvk), w.Handler))
 	})
+}
+
+// Watch is a watch that a controller gets later.
+type Watch struct {
+	// Controller gets the watch.
+	Controller controller.Controller
+	// Cache delivers the objects.
+	Cache cache.Cache
+	// Handler enqueues what they concern.
+	Handler handler.EventHandler
 }

@@ -34,11 +34,10 @@ func (r Referrers) OfModel() handler.EventHandler {
 // OfPolicy enqueues the objects that refer to the model of a generated policy.
 func (r Referrers) OfPolicy() handler.EventHandler {
 	return handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, object client.Object) []ctrl.Request {
-		var out []ctrl.Request
-		for _, key := range ModelOfPolicy(object) {
-			out = append(out, r.referring(ctx, key)...)
+		if key, ours := ModelOfPolicy(object); ours {
+			return r.referring(ctx, key)
 		}
-		return out
+		return nil
 	})
 }
 
@@ -49,7 +48,7 @@ func (r Referrers) referring(ctx context.Context, model types.NamespacedName) []
 		return nil
 	}
 	var out []ctrl.Request
-	_ = meta.EachListItem(list, func(item runtime.Object) error { //nolint:errcheck // The function returns none.
+	_ = meta.EachListItem(list, func(item runtime.Object) error {
 		if object, ok := item.(client.Object); ok {
 			out = append(out, ctrl.Request{NamespacedName: client.ObjectKeyFromObject(object)})
 		}

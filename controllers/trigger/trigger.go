@@ -52,16 +52,16 @@ func ModelMoved(before, after client.Object) bool {
 		a.Status.HTTPRouteName != b.Status.HTTPRouteName || a.Status.ResolvedTenantRef != b.Status.ResolvedTenantRef
 }
 
-// ModelOfPolicy reads the model off a generated policy: one key, or none when
-// the policy is nobody's.
-func ModelOfPolicy(object client.Object) []types.NamespacedName {
+// ModelOfPolicy reads the model off a generated policy. The second result is
+// false when the operator did not generate it.
+func ModelOfPolicy(object client.Object) (types.NamespacedName, bool) {
 	labels := object.GetLabels()
 	if labels[v1alpha1.LabelModel] == "" || labels[v1alpha1.LabelManagedBy] != v1alpha1.ManagedByValue {
-		return nil
+		return types.NamespacedName{}, false
 	}
 	namespace := labels[v1alpha1.LabelModelNamespace]
 	if namespace == "" {
 		namespace = object.GetNamespace() // Policies of earlier releases lack the label.
 	}
-	return []types.NamespacedName{{Namespace: namespace, Name: labels[v1alpha1.LabelModel]}}
+	return types.NamespacedName{Namespace: namespace, Name: labels[v1alpha1.LabelModel]}, true
 }

@@ -7,6 +7,8 @@
 package kuadrant
 
 import (
+	"strings"
+
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
@@ -59,13 +61,13 @@ func predicates(limit map[string]any) string {
 	if err != nil {
 		return ""
 	}
-	joined := ""
+	var joined strings.Builder
 	for _, item := range when {
 		if entry, ok := item.(map[string]any); ok {
 			if text, ok := entry["predicate"].(string); ok {
-				joined += text
+				joined.WriteString(text)
 			}
 		}
 	}
-	return joined
+	return joined.String()
 }

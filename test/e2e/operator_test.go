@@ -38,7 +38,7 @@ const idle = 60 * time.Second
 // The specs share the sample model and build on each other's end state, so
 // they run in this order.
 var _ = Describe("The operator", Ordered, func() {
-	It("writes nothing while nothing changes", func(ctx SpecContext) {
+	It("writes nothing while nothing changes", func() {
 		mark, err := stack.env.Audit().Mark()
 		Expect(err).NotTo(HaveOccurred())
 		Consistently(func() ([]audit.Event, error) {

@@ -5,6 +5,7 @@ package model_test
 
 import (
 	"fmt"
+	"maps"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -35,10 +36,8 @@ func guarded() model.Input {
 func bearer(token string) map[string]any { return map[string]any{"authorization": "Bearer " + token} }
 
 func with(base map[string]any, name string, value any) map[string]any {
-	out := map[string]any{name: value}
-	for k, v := range base {
-		out[k] = v
-	}
+	out := maps.Clone(base)
+	out[name] = value
 	return out
 }
 
@@ -198,6 +197,7 @@ func TestWhoMayPass(t *testing.T) {
 	policy := newAuthorino(t, renderAuthPolicy(t, guarded()))
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			want := map[string]bool{}
 			for _, rule := range test.want {
 				want[rule] = true
@@ -239,6 +239,7 @@ func TestSelectionBody(t *testing.T) {
 	policy := newAuthorino(t, renderAuthPolicy(t, guarded()))
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			got := policy.text(test.call, "metadata", "subscription-info", "http", "body", "expression")
 			if diff := cmp.Diff(any(test.want), got); diff != "" {
 				t.Errorf("body (-want +got):\n%s", diff)
@@ -283,6 +284,7 @@ func TestCallbacksAreMadeOnlyWhenNeeded(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			if got := needed("apiKeyValidation", test.call); got != test.wantValidate {
 				t.Errorf("validate is needed: %v, want %t", got, test.wantValidate)
 			}
@@ -360,6 +362,7 @@ func TestDeniedReply(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			if got := policy.text(test.call, "response", "unauthorized", "body", "expression"); got != test.wantMessage {
 				t.Errorf("body = %v, want %s", got, test.wantMessage)
 			}

@@ -31,7 +31,7 @@ func (r request) selectCacheKey() string {
 }
 
 // authorizationRules are the predicates that must all hold, sorted by name.
-func (r request) authorizationRules(subjects string, oidcClient string) []values.AuthorizationRule {
+func (r request) authorizationRules(subjects, oidcClient string) []values.AuthorizationRule {
 	rules := []values.AuthorizationRule{
 		{Name: "auth-valid", Predicates: []string{
 			r.isToken() + " || (" + r.keyIsValid() + ")",
