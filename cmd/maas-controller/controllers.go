@@ -100,7 +100,7 @@ func newDependencies(ctx context.Context, mgr ctrl.Manager, c Config) (dependenc
 			return dependencies{}, fmt.Errorf("%w; set --token-audience to start without asking", err)
 		}
 	}
-	ctrl.LoggerFrom(ctx).Info("Knowing the cluster", "platform", platform, "tokenAudience", audience)
+	ctrl.LoggerFrom(ctx).Info("Detecting the cluster", "platform", platform, "tokenAudience", audience)
 	engine, err := render.New(templates.FS, desired.Components())
 	if err != nil {
 		return dependencies{}, fmt.Errorf("load the templates: %w", err)
