@@ -67,7 +67,7 @@ func Start(ctx context.Context, o Options) (*Env, error) {
 	if e.out == nil {
 		e.out = io.Discard
 	}
-	if err := e.makeDir(); err != nil {
+	if err := e.makeDir(ctx); err != nil {
 		return nil, err
 	}
 	unlock, err := lockDir(ctx, e.dir)
@@ -155,9 +155,9 @@ func buildFor(ctx context.Context, o Options) error {
 	return buildCRDs(ctx, o.CRDs, out)
 }
 
-func (e *Env) makeDir() error {
+func (e *Env) makeDir(ctx context.Context) error {
 	if e.dir == "" {
-		sweepTemporary()
+		sweepTemporary(ctx)
 		dir, err := os.MkdirTemp("", temporaryPrefix)
 		if err != nil {
 			return fmt.Errorf("create data directory: %w", err)

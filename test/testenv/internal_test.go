@@ -9,12 +9,14 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
 
+// Not in parallel: a program that another test starts holds a copy of every
+// listening socket for an instant.
 func TestReservedPortsDiffer(t *testing.T) {
-	t.Parallel()
 	const count = 200
 	seen := map[int]bool{}
 	for range count {
@@ -32,8 +34,9 @@ func TestReservedPortsDiffer(t *testing.T) {
 	}
 }
 
+// Not in parallel: a program that another test starts holds a copy of every
+// listening socket for an instant.
 func TestPortsFill(t *testing.T) {
-	t.Parallel()
 	taken := takePort(t)
 	free, err := reservePort(t.Context())
 	if err != nil {
@@ -153,8 +156,8 @@ func TestSweepTemporary(t *testing.T) {
 	}
 	dirs := map[string]string{}
 	for name, tc := range tests {
-		dir, err := os.MkdirTemp("", temporaryPrefix)
-		if err != nil {
+		dir := filepath.Join(os.TempDir(), temporaryPrefix+strings.ReplaceAll(name, " ", "-"))
+		if err := os.Mkdir(dir, 0o700); err != nil {
 			t.Fatal(err)
 		}
 		dirs[name] = dir
@@ -168,10 +171,10 @@ func TestSweepTemporary(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			defer unlock()
+			t.Cleanup(unlock)
 		}
 	}
-	sweepTemporary()
+	sweepTemporary(t.Context())
 	for name, tc := range tests {
 		_, err := os.Stat(dirs[name])
 		if kept := err == nil; kept != tc.kept {

@@ -100,12 +100,12 @@ func lockDir(ctx context.Context, dir string) (unlock func(), err error) {
 // sweepTemporary removes temporary directories whose processes are all gone: a
 // test that crashed or ran into its time limit could not do it. An instance
 // that is starting holds the lock of its directory.
-func sweepTemporary() {
+func sweepTemporary(ctx context.Context) {
 	dirs, err := filepath.Glob(filepath.Join(os.TempDir(), temporaryPrefix+"*"))
 	if err != nil {
 		return
 	}
-	atOnce, cancel := context.WithCancel(context.Background())
+	atOnce, cancel := context.WithCancel(ctx)
 	cancel()
 	for _, dir := range dirs {
 		if s, err := readState(dir); s == nil || err != nil {
