@@ -118,7 +118,7 @@ type MaaSModelRefStatus struct {
 	ResolvedTenantRef string `json:"resolvedTenantRef,omitempty"`
 
 	// resolvedModelAlias is the name clients write in the "model" field of a request
-	// body when the gateway routes by body. Once known it is never cleared.
+	// body when the gateway routes by body. Once known it is kept until the spec changes.
 	// +optional
 	ResolvedModelAlias string `json:"resolvedModelAlias,omitempty"`
 }

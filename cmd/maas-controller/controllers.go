@@ -108,7 +108,7 @@ func newDependencies(ctx context.Context, mgr ctrl.Manager, c Config) (dependenc
 	return dependencies{
 		config:   c,
 		apis:     facts.NewOptionalAPIs(discover),
-		applier:  apply.New(mgr.GetClient(), apply.Options{APIReader: mgr.GetAPIReader()}),
+		applier:  apply.New(mgr.GetClient(), apply.Options{APIReader: mgr.GetAPIReader(), FormerManagers: []string{"manager"}}),
 		engine:   engine,
 		tenants:  lookup.Tenants{Reader: mgr.GetClient(), Settings: c.tenancy()},
 		policies: c.policies(audience),

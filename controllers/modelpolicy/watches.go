@@ -40,6 +40,7 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager) err
 		Watches(&v1alpha1.MaaSAuthPolicy{}, paced.collect(modelsOfAuthPolicy, trigger.NewGeneration)).
 		Watches(&v1alpha1.MaaSSubscription{}, paced.collect(modelsOfSubscription, subscriptionChanged)).
 		Watches(&v1alpha1.AITenant{}, paced.collect(r.allModels, tenantChanged)).
+		Watches(&v1alpha1.Tenant{}, paced.collect(r.allModels, trigger.Drifted)).
 		Watches(&v1alpha1.MaasTenantConfig{}, paced.collect(r.allModels, trigger.Drifted)).
 		Watches(&corev1.Namespace{}, paced.collect(r.allModels, always), builder.WithPredicates(labelledForTenant)).
 		Build(r)

@@ -72,7 +72,7 @@ func (s Settings) OfNamespace(n Namespace) (Context, error) {
 // OfTenant returns the context of an AITenant named by a model's tenantRef.
 func (s Settings) OfTenant(t *v1alpha1.AITenant) (Context, error) {
 	ref := t.Status.GatewayRef
-	if ref.Name == "" || ref.Namespace == "" {
+	if ref == nil || ref.Name == "" || ref.Namespace == "" {
 		return Context{}, problem("AITenant %s has no gateway in its status yet.", t.Name)
 	}
 	c := Context{Name: t.Name, ID: t.Name, Gateway: types.NamespacedName{Namespace: ref.Namespace, Name: ref.Name}}

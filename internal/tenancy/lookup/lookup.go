@@ -38,7 +38,7 @@ func (t Tenants) ForModel(ctx context.Context, model *v1alpha1.MaaSModelRef) (te
 		return tenancy.Context{}, err
 	}
 	if tenant == nil {
-		return tenancy.Context{}, apperr.Userf(v1alpha1.ReasonTenantNotReady,
+		return tenancy.Context{}, apperr.Userf(v1alpha1.ReasonTenantNotFound,
 			"spec.tenantRef: AITenant %s does not exist in namespace %s.", key.Name, key.Namespace)
 	}
 	return t.Settings.OfTenant(tenant)
