@@ -165,17 +165,27 @@ func (r *Reconciler) removeOrphans(ctx context.Context, key types.NamespacedName
 // routeOwner is the model that may have policies on the route: the first by
 // name of those that use it.
 func (r *Reconciler) routeOwner(ctx context.Context, ref *v1alpha1.MaaSModelRef) (string, error) {
-	var list v1alpha1.MaaSModelRefList
-	if err := r.Client.List(ctx, &list, client.MatchingFields{index.ModelByRoute: index.Key(ref.Status.HTTPRouteNamespace, ref.Status.HTTPRouteName)}); err != nil {
-		return "", fmt.Errorf("list models of route %s: %w", ref.Status.HTTPRouteName, err)
+	models, err := r.onRoute(ctx, ref)
+	if err != nil {
+		return "", err
 	}
 	owner := ref.Name
-	for i := range list.Items {
-		if other := &list.Items[i]; other.Namespace == ref.Namespace && other.DeletionTimestamp == nil && other.Name < owner {
-			owner = other.Name
+	for i := range models {
+		if models[i].DeletionTimestamp == nil {
+			owner = min(owner, models[i].Name)
 		}
 	}
 	return owner, nil
+}
+
+// onRoute lists the models of the namespace that use the model's route.
+func (r *Reconciler) onRoute(ctx context.Context, ref *v1alpha1.MaaSModelRef) ([]v1alpha1.MaaSModelRef, error) {
+	var list v1alpha1.MaaSModelRefList
+	route := index.Key(ref.Status.HTTPRouteNamespace, ref.Status.HTTPRouteName)
+	if err := r.Client.List(ctx, &list, client.InNamespace(ref.Namespace), client.MatchingFields{index.ModelByRoute: route}); err != nil {
+		return nil, fmt.Errorf("list models of route %s: %w", route, err)
+	}
+	return list.Items, nil
 }
 
 func (r *Reconciler) authPolicies(ctx context.Context, key types.NamespacedName) ([]model.AuthPolicy, error) {

@@ -4,10 +4,12 @@
 package modelpolicy_test
 
 import (
+	"encoding/json"
 	"fmt"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -173,3 +175,47 @@ func (g governed) condition(kind v1alpha1.ConditionType) func() metav1.Condition
 		return metav1.Condition{}
 	}
 }
+
+var _ = Describe("A model that shares a route", func() {
+	It("takes the route over when the first model leaves", func(ctx SpecContext) {
+		first := newModel(ctx)
+		second := first
+		second.name = "second-model"
+		first.addModel(second.name, "my-route")
+		second.subscribe("sub2", rated(2, "1m"))
+		Eventually(second.condition(v1alpha1.ConditionRouteUnique)).Should(HaveField("Status", metav1.ConditionFalse))
+
+		Expect(suite.admin.Delete(ctx, &v1alpha1.MaaSModelRef{ObjectMeta: metav1.ObjectMeta{Namespace: first.namespace, Name: first.name}})).To(Succeed())
+		Eventually(second.limitNames).Should(ConsistOf("tokens-2-per-1m"))
+		Eventually(second.condition(v1alpha1.ConditionRouteUnique)).Should(HaveField("Status", metav1.ConditionTrue))
+	})
+})
+
+var _ = Describe("A namespace that joins a tenant", func() {
+	It("has its subscriptions counted from then on, and no longer once it leaves", func(ctx SpecContext) {
+		m := newModel(ctx)
+		m.allow("team", "engineers")
+		namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: m.namespace}}
+		Expect(suite.admin.Create(ctx, &v1alpha1.MaasTenantConfig{ObjectMeta: metav1.ObjectMeta{Namespace: m.namespace, Name: v1alpha1.DefaultTenantConfigName}})).To(Succeed())
+		sub := &v1alpha1.MaaSSubscription{ObjectMeta: metav1.ObjectMeta{Namespace: m.namespace, Name: "sub"}}
+		sub.Spec.Owner.Users = []string{"alice"}
+		entry := rated(3, "1m")
+		entry.Namespace, entry.Name = m.namespace, m.name
+		sub.Spec.ModelRefs = []v1alpha1.ModelSubscription{entry}
+		Expect(suite.admin.Create(ctx, sub)).To(Succeed())
+		Eventually(phaseOf(ctx, sub)).Should(Equal(v1alpha1.PhaseFailed))
+
+		label := func(value any) []byte {
+			patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"labels": map[string]any{v1alpha1.LabelTenant: value}}})
+			Expect(err).NotTo(HaveOccurred())
+			return patch
+		}
+		Expect(suite.admin.Patch(ctx, namespace, client.RawPatch(types.MergePatchType, label("models-as-a-service")))).To(Succeed())
+		Eventually(m.limitNames).Should(ConsistOf("tokens-3-per-1m"))
+		Eventually(phaseOf(ctx, sub)).Should(Equal(v1alpha1.PhaseActive))
+
+		Expect(suite.admin.Patch(ctx, namespace, client.RawPatch(types.MergePatchType, label(nil)))).To(Succeed())
+		Eventually(m.limitPolicy).Should(BeNil())
+		Eventually(phaseOf(ctx, sub)).Should(Equal(v1alpha1.PhaseFailed))
+	})
+})

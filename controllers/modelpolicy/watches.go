@@ -9,7 +9,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
@@ -20,7 +19,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
-	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
@@ -36,13 +34,13 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager) err
 	c, err := ctrl.NewControllerManagedBy(mgr).
 		Named("modelpolicy").
 		WithOptions(controller.Options{MaxConcurrentReconciles: r.MaxConcurrentReconciles}).
-		Watches(&v1alpha1.MaaSModelRef{}, paced.forgetting(atOnce(itself, trigger.ModelMoved))).
+		Watches(&v1alpha1.MaaSModelRef{}, paced.forgetting(atOnce(r.sharingRoute, trigger.ModelMoved))).
 		Watches(&v1alpha1.MaaSAuthPolicy{}, paced.collect(modelsOfAuthPolicy, trigger.NewGeneration)).
 		Watches(&v1alpha1.MaaSSubscription{}, paced.collect(modelsOfSubscription, subscriptionChanged)).
-		Watches(&v1alpha1.AITenant{}, paced.collect(r.allModels, tenantChanged)).
+		Watches(&v1alpha1.AITenant{}, paced.collect(r.allModels, trigger.TenantMoved)).
 		Watches(&v1alpha1.Tenant{}, paced.collect(r.allModels, trigger.Drifted)).
 		Watches(&v1alpha1.MaasTenantConfig{}, paced.collect(r.allModels, trigger.Drifted)).
-		Watches(&corev1.Namespace{}, paced.collect(r.allModels, always), builder.WithPredicates(labelledForTenant)).
+		Watches(&corev1.Namespace{}, paced.collect(r.allModels, always), builder.WithPredicates(trigger.TenantNamespace)).
 		Build(r)
 	if err != nil {
 		return fmt.Errorf("set up controller modelpolicy: %w", err)
@@ -123,8 +121,24 @@ func enqueue(of concerned, relevant relevance, delay func(types.NamespacedName) 
 	}
 }
 
-func itself(_ context.Context, object client.Object) []types.NamespacedName {
-	return []types.NamespacedName{client.ObjectKeyFromObject(object)}
+// sharingRoute returns a model and those that use the same route: when the one
+// that owns it leaves, the next one takes over.
+func (r *Reconciler) sharingRoute(ctx context.Context, object client.Object) []types.NamespacedName {
+	keys := []types.NamespacedName{client.ObjectKeyFromObject(object)}
+	ref, ok := object.(*v1alpha1.MaaSModelRef)
+	if !ok || ref.Status.HTTPRouteName == "" {
+		return keys
+	}
+	siblings, err := r.onRoute(ctx, ref)
+	if err != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "Listing the models of a route", "MaaSModelRef", keys[0])
+	}
+	for i := range siblings {
+		if key := client.ObjectKeyFromObject(&siblings[i]); key != keys[0] {
+			keys = append(keys, key)
+		}
+	}
+	return keys
 }
 
 func modelOfPolicy(_ context.Context, object client.Object) []types.NamespacedName {
@@ -157,27 +171,7 @@ func subscriptionChanged(before, after client.Object) bool {
 	return !ok || !alsoOK || trigger.NewGeneration(a, b) || a.Status.RateLimitIdentity != b.Status.RateLimitIdentity
 }
 
-// tenantChanged holds when an AITenant could give its models another gateway
-// or provider.
-func tenantChanged(before, after client.Object) bool {
-	a, ok := before.(*v1alpha1.AITenant)
-	b, alsoOK := after.(*v1alpha1.AITenant)
-	return !ok || !alsoOK || trigger.NewGeneration(a, b) || !equality.Semantic.DeepEqual(a.Status.GatewayRef, b.Status.GatewayRef)
-}
-
 func always(_, _ client.Object) bool { return true }
-
-// labelledForTenant leaves out namespaces that have no say in tenancy.
-var labelledForTenant = predicate.Funcs{
-	CreateFunc: func(e event.CreateEvent) bool { return hasTenantLabel(e.Object) },
-	DeleteFunc: func(e event.DeleteEvent) bool { return hasTenantLabel(e.Object) },
-	UpdateFunc: func(e event.UpdateEvent) bool { return hasTenantLabel(e.ObjectOld) != hasTenantLabel(e.ObjectNew) },
-}
-
-func hasTenantLabel(object client.Object) bool {
-	labels := object.GetLabels()
-	return labels[v1alpha1.LabelTenant] != "" || labels[v1alpha1.LabelManagedByAITenant] == "true"
-}
 
 // allModels lists every model: a tenant's change is rare and may concern any
 // of them. The list comes from the cache, so it does not wait for a server.

@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 
+	corev1 "k8s.io/api/core/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -26,6 +27,10 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, api
 		For(&v1alpha1.MaaSSubscription{}, builder.WithPredicates(trigger.SpecChanged)).
 		WithOptions(controller.Options{MaxConcurrentReconciles: r.MaxConcurrentReconciles}).
 		Watches(&v1alpha1.MaaSModelRef{}, r.referrers().OfModel(), builder.WithPredicates(trigger.ModelPresence)).
+		Watches(&v1alpha1.AITenant{}, r.referrers().All(), builder.WithPredicates(trigger.OnUpdate(trigger.TenantMoved))).
+		Watches(&v1alpha1.MaasTenantConfig{}, r.referrers().OfNamespace(), builder.WithPredicates(trigger.OnUpdate(trigger.Drifted))).
+		Watches(&v1alpha1.Tenant{}, r.referrers().OfNamespace(), builder.WithPredicates(trigger.OnUpdate(trigger.Drifted))).
+		Watches(&corev1.Namespace{}, r.referrers().OfNamespace(), builder.WithPredicates(trigger.TenantNamespace)).
 		Build(r)
 	if err != nil {
 		return fmt.Errorf("set up controller subscription: %w", err)

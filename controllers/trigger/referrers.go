@@ -14,7 +14,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 )
 
-// Referrers finds the objects of one kind that refer to a model.
+// Referrers finds the objects of one kind that a change concerns: those that
+// refer to a model, or that live in a tenant's namespace.
 type Referrers struct {
 	// Reader lists from the cache.
 	Reader client.Reader
@@ -41,10 +42,33 @@ func (r Referrers) OfPolicy() handler.EventHandler {
 	})
 }
 
+// OfNamespace enqueues the objects in a tenant's namespace, for changes of the
+// Namespace itself or of the tenant objects in it.
+func (r Referrers) OfNamespace() handler.EventHandler {
+	return handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, object client.Object) []ctrl.Request {
+		namespace := object.GetNamespace()
+		if namespace == "" {
+			namespace = object.GetName() // A Namespace.
+		}
+		return r.list(ctx, client.InNamespace(namespace))
+	})
+}
+
+// All enqueues every object: an AITenant's change is rare and may concern any.
+func (r Referrers) All() handler.EventHandler {
+	return handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, _ client.Object) []ctrl.Request {
+		return r.list(ctx)
+	})
+}
+
 func (r Referrers) referring(ctx context.Context, model types.NamespacedName) []ctrl.Request {
+	return r.list(ctx, client.MatchingFields{r.Index: model.String()})
+}
+
+func (r Referrers) list(ctx context.Context, options ...client.ListOption) []ctrl.Request {
 	list := r.List()
-	if err := r.Reader.List(ctx, list, client.MatchingFields{r.Index: model.String()}); err != nil {
-		ctrl.LoggerFrom(ctx).Error(err, "Listing the objects that refer to a model", "MaaSModelRef", model)
+	if err := r.Reader.List(ctx, list, options...); err != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "Listing the objects that a change concerns")
 		return nil
 	}
 	var out []ctrl.Request
