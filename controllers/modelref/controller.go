@@ -12,7 +12,6 @@ package modelref
 import (
 	"context"
 	"fmt"
-	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
@@ -23,14 +22,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/event"
 
 	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
+	"github.com/opendatahub-io/maas-operator/controllers/trigger"
 	"github.com/opendatahub-io/maas-operator/internal/apply"
 	"github.com/opendatahub-io/maas-operator/internal/facts"
 	"github.com/opendatahub-io/maas-operator/internal/tenancy/lookup"
 )
-
-// staleDelay is how long the cache gets to catch up after a status was refused
-// because the object had moved on.
-const staleDelay = 100 * time.Millisecond
 
 // Reconciler keeps MaaSModelRefs.
 type Reconciler struct {
@@ -60,7 +56,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return ctrl.Result{}, err
 	}
 	if s.model.DeletionTimestamp != nil {
-		return outcome(ctx, r.cleanUp(ctx, s))
+		return trigger.Outcome(ctx, r.cleanUp(ctx, s))
 	}
 	if s.facts.SpecMissing {
 		return r.finish(ctx, s)
@@ -68,21 +64,10 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	for _, phase := range r.phases() {
 		// A fact that could not be read says nothing about the model: the status stays.
 		if err := phase(ctx, s); err != nil {
-			return outcome(ctx, err)
+			return trigger.Outcome(ctx, err)
 		}
 	}
 	return r.finish(ctx, s)
-}
-
-// outcome turns an error into what the queue should do. A write refused because the
-// object had moved on is no error: the cache is about to show why, and another
-// controller writes the same object.
-func outcome(ctx context.Context, err error) (ctrl.Result, error) {
-	if apierrors.IsConflict(err) {
-		ctrl.LoggerFrom(ctx).V(2).Info("Waiting for the cache to catch up")
-		return ctrl.Result{RequeueAfter: staleDelay}, nil
-	}
-	return ctrl.Result{}, err
 }
 
 // newScope reads the model; nil without an error means that it is gone.

@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
+	"github.com/opendatahub-io/maas-operator/controllers/trigger"
 	"github.com/opendatahub-io/maas-operator/internal/conditions"
 	"github.com/opendatahub-io/maas-operator/internal/desired/modelstatus"
 )
@@ -26,7 +27,7 @@ func (r *Reconciler) finish(ctx context.Context, s *scope) (ctrl.Result, error) 
 	transitions := s.writeStatus(modelstatus.Decide(s.facts))
 	_, err := conditions.PatchStatus(ctx, r.Client, before, s.model, client.FieldOwner(v1alpha1.FieldOwner))
 	if err != nil {
-		return outcome(ctx, client.IgnoreNotFound(err))
+		return trigger.Outcome(ctx, client.IgnoreNotFound(err))
 	}
 	r.report(s, transitions)
 	return ctrl.Result{}, nil
