@@ -86,7 +86,9 @@ func (e *Env) InstallCRDs(ctx context.Context, sets ...CRDSet) error {
 }
 
 // InstallCRDFiles does the same with the CRDs in the given files, for instance
-// those of a newer version of a product.
+// those of a newer version of a product. Of a CRD that was installed before, the
+// old schema may be in force for a moment longer: use a fresh instance where
+// that matters.
 func (e *Env) InstallCRDFiles(ctx context.Context, files ...string) error {
 	crds, err := readCRDs(files)
 	if err != nil {
