@@ -22,7 +22,6 @@ import (
 	"github.com/opendatahub-io/maas-operator/internal/fetch"
 	"github.com/opendatahub-io/maas-operator/internal/index"
 	"github.com/opendatahub-io/maas-operator/internal/kuadrant"
-	"github.com/opendatahub-io/maas-operator/internal/render"
 )
 
 // require ends the reconcile while the cluster lacks a kind of policies.
@@ -90,14 +89,7 @@ func (r *Reconciler) compute(_ context.Context, s *scope) (err error) {
 
 // render makes objects of the values; nothing is applied unless all render.
 func (r *Reconciler) render(_ context.Context, s *scope) error {
-	var requests []render.Request
-	if p := s.output.AuthPolicy; p != nil {
-		requests = append(requests, render.Request{ID: model.AuthPolicyTemplate, Namespace: p.Meta.Namespace, Name: p.Meta.Name, Values: *p})
-	}
-	if p := s.output.TokenRateLimitPolicy; p != nil {
-		requests = append(requests, render.Request{ID: model.TokenRateLimitPolicyTemplate, Namespace: p.Meta.Namespace, Name: p.Meta.Name, Values: *p})
-	}
-	objects, err := r.Engine.RenderAll(requests)
+	objects, err := r.Engine.RenderAll(s.output.Requests())
 	if err != nil {
 		return apperr.Userf(v1alpha1.ReasonRenderFailed, "The policies could not be rendered: %v. The last good ones stay in place.", err)
 	}

@@ -19,8 +19,8 @@ import (
 
 // Kinds of generated policies. A cluster without Kuadrant serves neither.
 var (
-	AuthPolicies           = facts.API{GroupKind: kuadrant.AuthPolicy.GroupKind(), CRD: "authpolicies.kuadrant.io", Versions: []string{kuadrant.AuthPolicy.Version}}
-	TokenRateLimitPolicies = facts.API{GroupKind: kuadrant.TokenRateLimitPolicy.GroupKind(), CRD: "tokenratelimitpolicies.kuadrant.io", Versions: []string{kuadrant.TokenRateLimitPolicy.Version}}
+	AuthPolicies           = facts.API{GroupKind: kuadrant.AuthPolicy.GroupKind(), CRD: kuadrant.AuthPolicyCRD, Versions: []string{kuadrant.AuthPolicy.Version}}
+	TokenRateLimitPolicies = facts.API{GroupKind: kuadrant.TokenRateLimitPolicy.GroupKind(), CRD: kuadrant.TokenRateLimitPolicyCRD, Versions: []string{kuadrant.TokenRateLimitPolicy.Version}}
 )
 
 // WatchPolicies adds a watch of a kind of generated policies to a controller,

@@ -19,6 +19,12 @@ var (
 	TokenRateLimitPolicy = schema.GroupVersionKind{Group: "kuadrant.io", Version: "v1alpha1", Kind: "TokenRateLimitPolicy"}
 )
 
+// Names of the kinds' CustomResourceDefinitions.
+const (
+	AuthPolicyCRD           = "authpolicies.kuadrant.io"
+	TokenRateLimitPolicyCRD = "tokenratelimitpolicies.kuadrant.io"
+)
+
 // New returns an empty object of a kind, to read or watch it.
 func New(kind schema.GroupVersionKind) *unstructured.Unstructured {
 	object := &unstructured.Unstructured{}

@@ -78,14 +78,7 @@ func rendered(t *testing.T, dir string) []*unstructured.Unstructured {
 	if err != nil {
 		t.Fatalf("Build() error = %v", err)
 	}
-	var requests []render.Request
-	if p := out.AuthPolicy; p != nil {
-		requests = append(requests, render.Request{ID: model.AuthPolicyTemplate, Namespace: p.Meta.Namespace, Name: p.Meta.Name, Values: *p})
-	}
-	if p := out.TokenRateLimitPolicy; p != nil {
-		requests = append(requests, render.Request{ID: model.TokenRateLimitPolicyTemplate, Namespace: p.Meta.Namespace, Name: p.Meta.Name, Values: *p})
-	}
-	objects, err := engine.RenderAll(requests)
+	objects, err := engine.RenderAll(out.Requests())
 	if err != nil {
 		t.Fatalf("RenderAll() error = %v", err)
 	}
