@@ -8,7 +8,6 @@ import (
 	"context"
 	"crypto/tls"
 	"fmt"
-	"net"
 	"net/http"
 	"sync"
 	"testing"
@@ -54,15 +53,6 @@ func (b *buffer) String() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.buf.String()
-}
-
-// freeAddress asks the kernel for a loopback port nobody uses.
-func freeAddress() string {
-	GinkgoHelper()
-	listener, err := net.Listen("tcp4", "127.0.0.1:0") //nolint:noctx // Closed at once.
-	Expect(err).NotTo(HaveOccurred())
-	defer listener.Close() //nolint:errcheck // Nothing was written.
-	return listener.Addr().String()
 }
 
 // The manager can run once in a process, so these specs are its one life.
@@ -124,7 +114,10 @@ var _ = Describe("The manager", Ordered, func() {
 		config = DefaultConfig()
 		config.Kubeconfig, err = env.OperatorKubeconfig(ctx)
 		Expect(err).NotTo(HaveOccurred())
-		config.HealthProbeBindAddress, config.MetricsBindAddress = freeAddress(), freeAddress()
+		config.HealthProbeBindAddress, err = testenv.FreeAddress(ctx)
+		Expect(err).NotTo(HaveOccurred())
+		config.MetricsBindAddress, err = testenv.FreeAddress(ctx)
+		Expect(err).NotTo(HaveOccurred())
 		config.LeaderElect = true
 		config.LogLevel = "2"
 		Expect(config.Validate()).To(Succeed())

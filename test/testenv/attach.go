@@ -78,7 +78,7 @@ func Inspect(dir string) ([]ProcessStatus, error) {
 	}
 	statuses := make([]ProcessStatus, 0, len(s.Processes))
 	for _, p := range s.Processes {
-		statuses = append(statuses, ProcessStatus{Name: p.Name, PID: p.PID, Running: p.alive(), Log: p.Log})
+		statuses = append(statuses, ProcessStatus{Name: p.Name, PID: p.PID, Running: p.Alive(), Log: p.Log})
 	}
 	return statuses, nil
 }

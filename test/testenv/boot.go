@@ -12,9 +12,11 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
+	"github.com/opendatahub-io/maas-operator/test/internal/process"
 	"github.com/opendatahub-io/maas-operator/test/testenv/audit"
 )
 
@@ -23,6 +25,9 @@ const (
 	readyTimeout = 2 * time.Minute
 	pollInterval = 25 * time.Millisecond
 	probeTimeout = 5 * time.Second
+	// garbagePercent lets the servers' heaps grow further before they are
+	// collected: a third of the processor time for installing CRDs was that.
+	garbagePercent = "200"
 )
 
 // boot starts the programs one after the other and waits for each.
@@ -107,7 +112,7 @@ func (e *Env) bootControllers(ctx context.Context) error {
 	}
 	defer client.CloseIdleConnections()
 	for _, step := range []struct {
-		process *process
+		process *process.Process
 		check   func(context.Context) error
 	}{
 		{manager, probe(client, fmt.Sprintf("https://%s:%d/healthz", loopback, e.state.Ports.ControllerManager))},
@@ -123,10 +128,10 @@ func (e *Env) bootControllers(ctx context.Context) error {
 }
 
 // run starts a program of the instance and records it at once.
-func (e *Env) run(ctx context.Context, name string, args []string) (*process, error) {
+func (e *Env) run(ctx context.Context, name string, args []string) (*process.Process, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	p, err := start(ctx, command{name: name, args: args, dir: e.dir, keep: e.state.KeepRunning})
+	p, err := process.Start(ctx, program(name, args, e.dir, e.state.KeepRunning))
 	if err != nil {
 		return nil, err
 	}
@@ -134,9 +139,17 @@ func (e *Env) run(ctx context.Context, name string, args []string) (*process, er
 	return p, e.state.write(e.dir)
 }
 
+// program is a command that sees the directory as its home and logs there.
+func program(name string, args []string, dir string, keep bool) process.Command {
+	return process.Command{
+		Name: name, Path: binary(name), Args: args, Env: []string{"HOME=" + dir, "GOGC=" + garbagePercent},
+		Dir: dir, Log: filepath.Join(dir, name+".log"), Keep: keep,
+	}
+}
+
 // await polls until the check succeeds. It fails when the process ends or does
 // not get there in time, with the end of its log.
-func await(ctx context.Context, p *process, check func(context.Context) error) error {
+func await(ctx context.Context, p *process.Process, check func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
 	defer cancel()
 	tick := time.NewTicker(pollInterval)
@@ -146,20 +159,20 @@ func await(ctx context.Context, p *process, check func(context.Context) error) e
 		if err == nil {
 			return nil
 		}
-		if !p.alive() {
-			return p.failure(errors.New("it ended"))
+		if !p.Alive() {
+			return failure(p, errors.New("it ended"))
 		}
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
-			return p.failure(fmt.Errorf("it is not ready (%w): %w", ctx.Err(), err))
+			return failure(p, fmt.Errorf("it is not ready (%w): %w", ctx.Err(), err))
 		}
 	}
 }
 
 // failure explains with the end of the log why a program is of no use.
-func (p *process) failure(cause error) error {
-	log := p.excerpt()
+func failure(p *process.Process, cause error) error {
+	log := p.Excerpt()
 	if strings.Contains(log, "address already in use") {
 		cause = errors.Join(cause, errPortTaken)
 	}

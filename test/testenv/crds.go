@@ -4,13 +4,10 @@
 package testenv
 
 import (
-	"bufio"
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -20,11 +17,9 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/util/yaml"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
-	sigsyaml "sigs.k8s.io/yaml"
 )
 
 // CRDSet names the CRDs of one product.
@@ -122,7 +117,7 @@ func LoadCRDs(set CRDSet) ([]*unstructured.Unstructured, error) {
 func readCRDs(files []string) ([]*unstructured.Unstructured, error) {
 	var crds []*unstructured.Unstructured
 	for _, file := range files {
-		objects, err := readObjects(file)
+		objects, err := ReadObjects(file)
 		if err != nil {
 			return nil, err
 		}
@@ -230,32 +225,6 @@ func servedResources(crds []*unstructured.Unstructured) (map[string]bool, error)
 		}
 	}
 	return served, nil
-}
-
-// readObjects returns the objects in a YAML file of one or more documents.
-func readObjects(file string) ([]*unstructured.Unstructured, error) {
-	content, err := os.ReadFile(file)
-	if err != nil {
-		return nil, fmt.Errorf("read objects: %w", err)
-	}
-	var objects []*unstructured.Unstructured
-	documents := yaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(content)))
-	for {
-		document, err := documents.Read()
-		if errors.Is(err, io.EOF) {
-			return objects, nil
-		}
-		if err != nil {
-			return nil, fmt.Errorf("read %s: %w", file, err)
-		}
-		object := &unstructured.Unstructured{}
-		if err := sigsyaml.Unmarshal(document, &object.Object); err != nil {
-			return nil, fmt.Errorf("read %s: %w", file, err)
-		}
-		if len(object.Object) > 0 {
-			objects = append(objects, object)
-		}
-	}
 }
 
 func sorted(set map[string]bool) []string {

@@ -16,6 +16,7 @@ import (
 
 	"k8s.io/client-go/rest"
 
+	"github.com/opendatahub-io/maas-operator/test/internal/process"
 	"github.com/opendatahub-io/maas-operator/test/testenv/audit"
 )
 
@@ -26,8 +27,6 @@ const (
 	// stopGrace is how long a server may take to end in good order when its
 	// data is kept.
 	stopGrace = 15 * time.Second
-	// killTimeout is how long a killed process may take to disappear.
-	killTimeout = 20 * time.Second
 )
 
 var (
@@ -198,11 +197,11 @@ func (e *Env) end() error {
 		grace = 0 // nothing is worth writing down
 	}
 	var errs []error
-	var left []*process
+	var left []*process.Process
 	for _, p := range slices.Backward(e.state.Processes) {
-		if err := p.stop(grace); err != nil {
+		if err := p.Stop(grace); err != nil {
 			errs = append(errs, err)
-			left = append([]*process{p}, left...)
+			left = append([]*process.Process{p}, left...)
 		}
 	}
 	e.state.Processes, e.state.Ready = left, false

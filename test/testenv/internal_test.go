@@ -12,6 +12,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/opendatahub-io/maas-operator/test/internal/process"
 )
 
 // Not in parallel: a program that another test starts holds a copy of every
@@ -79,12 +81,12 @@ func startEtcd(t *testing.T, args ...string) error {
 	if err := Build(t.Context(), "controlplane", os.Stderr); err != nil {
 		t.Fatal(err)
 	}
-	p, err := start(t.Context(), command{name: "etcd", args: args, dir: t.TempDir()})
+	p, err := process.Start(t.Context(), program("etcd", args, t.TempDir(), false))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := p.stop(0); err != nil {
+		if err := p.Stop(0); err != nil {
 			t.Error(err)
 		}
 	})
@@ -117,40 +119,21 @@ func TestTakenPortIsRecognised(t *testing.T) {
 	}
 }
 
-func TestProcessIsToldFromALaterOneWithItsID(t *testing.T) {
-	t.Parallel()
-	started, _, err := procStat(os.Getpid())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if p := (&process{Name: "self", PID: os.Getpid(), Started: started}); !p.alive() {
-		t.Error("this process should be alive")
-	}
-	other := &process{Name: "other", PID: os.Getpid(), Started: started - 1}
-	if other.alive() {
-		t.Error("a process that started at another time is another process")
-	}
-	if err := other.stop(0); err != nil { // must not end this test
-		t.Error(err)
-	}
-}
-
 func TestSweepTemporary(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
-	started, _, err := procStat(os.Getpid())
+	self, err := process.Self("self")
 	if err != nil {
 		t.Fatal(err)
 	}
-	self := &process{Name: "self", PID: os.Getpid(), Started: started}
-	gone := &process{Name: "gone", PID: os.Getpid(), Started: started - 1}
+	gone := &process.Process{Name: "gone", PID: self.PID, Started: self.Started - 1}
 	tests := map[string]struct {
 		state *state
 		lock  bool
 		kept  bool
 	}{
-		"all processes gone":      {state: &state{Processes: []*process{gone}}},
+		"all processes gone":      {state: &state{Processes: []*process.Process{gone}}},
 		"stopped but not removed": {state: &state{}},
-		"a process left":          {state: &state{Processes: []*process{gone, self}}, kept: true},
+		"a process left":          {state: &state{Processes: []*process.Process{gone, self}}, kept: true},
 		"about to start":          {kept: true},
 		"starting":                {state: &state{}, lock: true, kept: true},
 	}

@@ -20,6 +20,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/opendatahub-io/maas-operator/test/internal/process"
 	"github.com/opendatahub-io/maas-operator/test/testenv"
 )
 
@@ -31,12 +32,12 @@ var _ = Describe("Starting and stopping", func() {
 		ids := processes(env.Dir())
 		Expect(ids).To(HaveLen(2), "etcd and kube-apiserver")
 		for _, id := range ids {
-			Expect(commandLine(id)).NotTo(BeEmpty())
+			Expect(process.CommandLine(id)).NotTo(BeEmpty())
 		}
 
 		Expect(env.Stop()).To(Succeed())
 		for _, id := range ids {
-			Expect(commandLine(id)).To(BeEmpty(), "process %d is still there", id)
+			Expect(process.CommandLine(id)).To(BeEmpty(), "process %d is still there", id)
 		}
 		Expect(env.Dir()).NotTo(BeADirectory())
 		Expect(env.Stop()).To(Succeed(), "a second time")
@@ -76,7 +77,7 @@ var _ = Describe("Starting and stopping", func() {
 		again := startInstance(testenv.Options{Dir: env.Dir()})
 		Expect(again.Ready(ctx)).To(Succeed())
 		for _, id := range ids {
-			Expect(commandLine(id)).To(BeEmpty(), "process %d is still there", id)
+			Expect(process.CommandLine(id)).To(BeEmpty(), "process %d is still there", id)
 		}
 	})
 
@@ -96,7 +97,7 @@ var _ = Describe("Starting and stopping", func() {
 		Expect(helper.Process.Kill()).To(Succeed())
 		_ = helper.Wait() // killed
 		for _, id := range ids {
-			Eventually(commandLine).WithArguments(id).Should(BeEmpty(), "process %d is still there", id)
+			Eventually(process.CommandLine).WithArguments(id).Should(BeEmpty(), "process %d is still there", id)
 		}
 	})
 
@@ -157,7 +158,7 @@ var _ = Describe("Leaving an instance running", func() {
 
 		Expect(testenv.StopDir(ctx, dir)).To(BeTrue())
 		for _, id := range ids {
-			Expect(commandLine(id)).To(BeEmpty(), "process %d is still there", id)
+			Expect(process.CommandLine(id)).To(BeEmpty(), "process %d is still there", id)
 		}
 		Expect(testenv.StopDir(ctx, dir)).To(BeFalse(), "a second time")
 		_, err = testenv.Attach(dir)
@@ -180,9 +181,9 @@ var _ = Describe("Leaving an instance running", func() {
 
 func kill(pid int) {
 	GinkgoHelper()
-	process, err := os.FindProcess(pid)
+	program, err := os.FindProcess(pid)
 	Expect(err).NotTo(HaveOccurred())
-	Expect(process.Kill()).To(Succeed())
+	Expect(program.Kill()).To(Succeed())
 }
 
 // configMap is the simplest object there is.

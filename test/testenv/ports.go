@@ -12,6 +12,16 @@ import (
 
 const loopback = "127.0.0.1"
 
+// FreeAddress returns a loopback address with a port that is free, for a server
+// of the caller's to listen on.
+func FreeAddress(ctx context.Context) (string, error) {
+	port, err := reservePort(ctx)
+	if err != nil {
+		return "", err
+	}
+	return net.JoinHostPort(loopback, strconv.Itoa(port)), nil
+}
+
 // reservePort returns a free loopback port that the kernel hands to nobody else
 // for about a minute.
 //

@@ -62,7 +62,7 @@ func loadRBAC() ([]*unstructured.Unstructured, error) {
 	}
 	manifests := []*unstructured.Unstructured{}
 	for _, file := range files {
-		objects, err := readObjects(file)
+		objects, err := ReadObjects(file)
 		if err != nil {
 			return nil, err
 		}

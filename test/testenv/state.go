@@ -13,6 +13,8 @@ import (
 	"path/filepath"
 	"syscall"
 	"time"
+
+	"github.com/opendatahub-io/maas-operator/test/internal/process"
 )
 
 const (
@@ -25,11 +27,11 @@ const (
 // written after every process started, so that it never misses one.
 type state struct {
 	// Ready is set once Start has succeeded.
-	Ready       bool       `json:"ready"`
-	Controllers bool       `json:"controllers"`
-	KeepRunning bool       `json:"keepRunning"`
-	Ports       ports      `json:"ports"`
-	Processes   []*process `json:"processes"`
+	Ready       bool               `json:"ready"`
+	Controllers bool               `json:"controllers"`
+	KeepRunning bool               `json:"keepRunning"`
+	Ports       ports              `json:"ports"`
+	Processes   []*process.Process `json:"processes"`
 }
 
 // readState returns the state recorded in dir, or nil if there is none.
@@ -60,7 +62,7 @@ func (s *state) write(dir string) error {
 func (s *state) alive() int {
 	n := 0
 	for _, p := range s.Processes {
-		if p.alive() {
+		if p.Alive() {
 			n++
 		}
 	}

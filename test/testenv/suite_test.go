@@ -116,13 +116,3 @@ func processes(dir string) []int {
 	}
 	return ids
 }
-
-// commandLine returns what a process was started with; it is empty once the
-// process is gone, even if nobody has asked for its result yet.
-func commandLine(pid int) string {
-	content, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
-	if err != nil {
-		return ""
-	}
-	return string(content)
-}

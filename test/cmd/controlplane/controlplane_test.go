@@ -7,7 +7,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -17,6 +16,7 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 
+	"github.com/opendatahub-io/maas-operator/test/internal/process"
 	"github.com/opendatahub-io/maas-operator/test/testenv"
 )
 
@@ -114,7 +114,7 @@ var _ = Describe("A control plane left running", func() {
 		By("going down")
 		Expect(call("down", "--dir", dir)).To(Equal(result{stdout: "stopped\n"}))
 		for _, p := range before {
-			Expect(commandLine(p.PID)).To(BeEmpty(), "%s is still there", p.Name)
+			Expect(process.CommandLine(p.PID)).To(BeEmpty(), "%s is still there", p.Name)
 		}
 		Expect(call("down", "--dir", dir)).To(Equal(result{stdout: "nothing was running\n"}))
 		Expect(call("status", "--dir", dir).code).To(Equal(exitNotRunning))
@@ -152,13 +152,3 @@ var _ = Describe("A control plane left running", func() {
 		Expect(help.stdout).To(ContainSubstring("Exit codes"))
 	})
 })
-
-// commandLine returns what a process was started with; it is empty once the
-// process has ended, even if nobody has asked for its result yet.
-func commandLine(pid int) string {
-	content, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
-	if err != nil {
-		return ""
-	}
-	return string(content)
-}

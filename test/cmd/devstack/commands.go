@@ -162,7 +162,7 @@ func (s *stack) watch(ctx context.Context) error {
 		case <-tick.C:
 		}
 		for _, p := range s.state.Processes {
-			if !p.alive() {
+			if !p.Alive() {
 				return p.failure("ended on its own")
 			}
 		}

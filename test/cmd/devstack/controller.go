@@ -8,15 +8,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"net"
-	"net/http"
 	"os"
-	"time"
 
+	"github.com/opendatahub-io/maas-operator/test/internal/process"
 	"github.com/opendatahub-io/maas-operator/test/testenv"
 )
-
-const probeTimeout = 2 * time.Second
 
 // startController starts maas-controller and returns when it is ready. One that
 // runs already is only waited for.
@@ -32,19 +28,17 @@ func (s *stack) startController(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	probes, err := freeAddress(ctx)
+	probes, err := testenv.FreeAddress(ctx)
 	if err != nil {
 		return err
 	}
-	metrics, err := freeAddress(ctx)
+	metrics, err := testenv.FreeAddress(ctx)
 	if err != nil {
 		return err
 	}
-	p, err := s.launch(command{
-		name: processController, path: s.binary, log: s.logFile(processController),
-		probe: "http://" + probes + "/readyz",
-		args:  controllerArgs(kubeconfig, probes, metrics),
-	})
+	p, err := s.launch(ctx, process.Command{
+		Name: processController, Path: s.binary, Args: controllerArgs(kubeconfig, probes, metrics),
+	}, "http://"+probes+"/readyz")
 	if err != nil {
 		return err
 	}
@@ -69,33 +63,4 @@ func controllerArgs(kubeconfig, probes, metrics string) []string {
 		"--aitenant-namespace=ai-tenants",
 		"--enable-tenant-namespace-discovery",
 	}
-}
-
-// ready asks the process itself.
-func (p *process) ready(ctx context.Context) bool {
-	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
-	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, p.Probe, http.NoBody)
-	if err != nil {
-		return false
-	}
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		return false
-	}
-	defer func() { _ = response.Body.Close() }()
-	return response.StatusCode == http.StatusOK
-}
-
-// freeAddress asks the kernel for a loopback port nobody uses.
-func freeAddress(ctx context.Context) (string, error) {
-	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp4", "127.0.0.1:0")
-	if err != nil {
-		return "", fmt.Errorf("find a free port: %w", err)
-	}
-	address := listener.Addr().String()
-	if err := listener.Close(); err != nil {
-		return "", fmt.Errorf("find a free port: %w", err)
-	}
-	return address, nil
 }

@@ -4,19 +4,16 @@
 package main
 
 import (
-	"bufio"
-	"bytes"
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
+
+	"github.com/opendatahub-io/maas-operator/test/testenv"
 )
 
 const fieldOwner = "devstack"
@@ -35,39 +32,13 @@ func loadSamples(dir string) ([]*unstructured.Unstructured, error) {
 	}
 	var out []*unstructured.Unstructured
 	for _, name := range kustomization.Resources {
-		objects, err := loadManifests(filepath.Join(dir, name))
+		objects, err := testenv.ReadObjects(filepath.Join(dir, name))
 		if err != nil {
 			return nil, err
 		}
 		out = append(out, objects...)
 	}
 	return out, nil
-}
-
-// loadManifests reads the objects of one file.
-func loadManifests(path string) ([]*unstructured.Unstructured, error) {
-	content, err := os.ReadFile(path)
-	if err != nil {
-		return nil, fmt.Errorf("read manifests: %w", err)
-	}
-	reader := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(content)))
-	var out []*unstructured.Unstructured
-	for {
-		document, err := reader.Read()
-		if errors.Is(err, io.EOF) {
-			return out, nil
-		}
-		if err != nil {
-			return nil, fmt.Errorf("read %s: %w", path, err)
-		}
-		u := &unstructured.Unstructured{}
-		if err := yaml.UnmarshalStrict(document, &u.Object); err != nil {
-			return nil, fmt.Errorf("read %s: %w", path, err)
-		}
-		if len(u.Object) > 0 {
-			out = append(out, u)
-		}
-	}
 }
 
 // applySamples applies the objects in order and, for those that bring a status

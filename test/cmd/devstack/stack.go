@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
+	"github.com/opendatahub-io/maas-operator/test/internal/process"
 	"github.com/opendatahub-io/maas-operator/test/testenv"
 )
 
@@ -139,13 +140,10 @@ func (s *stack) startStandins(ctx context.Context) error {
 			return fmt.Errorf("remove a file of an earlier run: %w", err)
 		}
 	}
-	p, err := s.launch(command{
-		name: processStandins, path: self, log: s.logFile(processStandins),
-		args: []string{
-			"standins", "--kubeconfig", s.env.Kubeconfig(),
-			"--ready-file", s.layout.standinsReady(), "--stall-file", s.layout.stallFile(),
-		},
-	})
+	p, err := s.launch(ctx, process.Command{Name: processStandins, Path: self, Args: []string{
+		"standins", "--kubeconfig", s.env.Kubeconfig(),
+		"--ready-file", s.layout.standinsReady(), "--stall-file", s.layout.stallFile(),
+	}}, "")
 	if err != nil {
 		return err
 	}
@@ -209,48 +207,6 @@ func (s *stack) client() (client.Client, error) {
 		return nil, fmt.Errorf("make client: %w", err)
 	}
 	return c, nil
-}
-
-// launch starts a child and records it at once.
-func (s *stack) launch(c command) (*process, error) {
-	c.keep = s.keep
-	p, err := start(c)
-	if err != nil {
-		return nil, err
-	}
-	s.started = append(s.started, func() error { return s.end(c.name) })
-	s.state.Processes[c.name] = p
-	return p, s.layout.writeState(s.state)
-}
-
-// awaitReady waits for a child, and tells how its log ends if it fails.
-func (s *stack) awaitReady(ctx context.Context, p *process, ready func(context.Context) bool) error {
-	err := poll(ctx, childTimeout, readyPoll, func(ctx context.Context) (bool, error) {
-		if ready(ctx) {
-			return true, nil
-		}
-		if !p.alive() {
-			return false, p.failure("ended before it was ready")
-		}
-		return false, nil
-	})
-	if err != nil && p.alive() && ctx.Err() == nil {
-		return p.failure("is not ready after " + childTimeout.String())
-	}
-	return err
-}
-
-// end stops one child and forgets it.
-func (s *stack) end(name string) error {
-	p := s.state.Processes[name]
-	if p == nil {
-		return nil
-	}
-	if err := p.stop(); err != nil {
-		return err
-	}
-	delete(s.state.Processes, name)
-	return s.layout.writeState(s.state)
 }
 
 // undo ends what this process started, the last first.

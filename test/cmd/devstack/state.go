@@ -20,11 +20,11 @@ const (
 // state is what later commands need to find the children of a stack. It is
 // written after every start and stop, so that none is ever missed.
 type state struct {
-	Processes map[string]*process `json:"processes"`
+	Processes map[string]*child `json:"processes"`
 }
 
 func (l layout) readState() (*state, error) {
-	s := &state{Processes: map[string]*process{}}
+	s := &state{Processes: map[string]*child{}}
 	content, err := os.ReadFile(l.stateFile())
 	if errors.Is(err, fs.ErrNotExist) {
 		return s, nil
@@ -54,8 +54,8 @@ func (l layout) writeState(s *state) error {
 }
 
 // alive returns the named process if it runs.
-func (s *state) alive(name string) *process {
-	if p := s.Processes[name]; p != nil && p.alive() {
+func (s *state) alive(name string) *child {
+	if p := s.Processes[name]; p != nil && p.Alive() {
 		return p
 	}
 	return nil

@@ -1,0 +1,97 @@
+// Copyright The maas-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/opendatahub-io/maas-operator/test/internal/process"
+)
+
+const (
+	// stopGrace is more than maas-controller takes to end in good order.
+	stopGrace    = 35 * time.Second
+	probeTimeout = 2 * time.Second
+)
+
+// child is one process of a stack.
+type child struct {
+	*process.Process
+	// Probe is the URL that answers 200 when the process is ready, if it has one.
+	Probe string `json:"probe,omitempty"`
+}
+
+// launch starts a child and records it at once.
+func (s *stack) launch(ctx context.Context, c process.Command, probe string) (*child, error) {
+	c.Log, c.Keep = s.logFile(c.Name), s.keep
+	c.Env = []string{"HOME=" + os.Getenv("HOME")}
+	started, err := process.Start(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	p := &child{Process: started, Probe: probe}
+	s.started = append(s.started, func() error { return s.end(c.Name) })
+	s.state.Processes[c.Name] = p
+	return p, s.layout.writeState(s.state)
+}
+
+// ready asks the process itself.
+func (p *child) ready(ctx context.Context) bool {
+	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, p.Probe, http.NoBody)
+	if err != nil {
+		return false
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return false
+	}
+	defer func() { _ = response.Body.Close() }()
+	return response.StatusCode == http.StatusOK
+}
+
+// awaitReady waits for a child, and tells what its log says if it fails.
+func (s *stack) awaitReady(ctx context.Context, p *child, ready func(context.Context) bool) error {
+	err := poll(ctx, childTimeout, readyPoll, func(ctx context.Context) (bool, error) {
+		if ready(ctx) {
+			return true, nil
+		}
+		if !p.Alive() {
+			return false, p.failure("ended before it was ready")
+		}
+		return false, nil
+	})
+	if err != nil && p.Alive() && ctx.Err() == nil {
+		return p.failure("is not ready after " + childTimeout.String())
+	}
+	return err
+}
+
+// end stops one child and forgets it.
+func (s *stack) end(name string) error {
+	p := s.state.Processes[name]
+	if p == nil {
+		return nil
+	}
+	if err := p.Stop(stopGrace); err != nil {
+		return err
+	}
+	delete(s.state.Processes, name)
+	return s.layout.writeState(s.state)
+}
+
+// failure explains why a child is not as it should be, with parts of its log.
+func (p *child) failure(problem string) error {
+	return fmt.Errorf("%s %s; from %s:\n%s", p.Name, problem, p.Log, indent(p.Excerpt()))
+}
+
+func indent(text string) string {
+	return "    " + strings.ReplaceAll(text, "\n", "\n    ")
+}
