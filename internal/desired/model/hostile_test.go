@@ -4,7 +4,6 @@
 package model_test
 
 import (
-	"os"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -57,13 +56,6 @@ func TestNoTextChangesATokenRateLimitPolicy(t *testing.T) {
 func TestNoTextChangesAnAuthPolicy(t *testing.T) {
 	t.Parallel()
 	rendertest.Hostile(t, engine(t), authRequest(), identityFields)
-}
-
-func TestEveryTemplateValueIsDocumented(t *testing.T) {
-	t.Parallel()
-	if err := rendertest.Undocumented(os.DirFS("../../../templates/values")); err != nil {
-		t.Error(err)
-	}
 }
 
 // TestSubjectsNeverChangeThePolicy builds the policy for arbitrary users and
