@@ -19,7 +19,6 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
-	"sigs.k8s.io/controller-runtime/pkg/event"
 
 	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
 	"github.com/opendatahub-io/maas-operator/controllers/trigger"
@@ -40,17 +39,11 @@ type Reconciler struct {
 	APIs *facts.OptionalAPIs
 	// Events records transitions.
 	Events events.EventRecorder
-
-	// resyncs carries the models to look at after a mapping failed.
-	resyncs chan event.GenericEvent
 }
 
 // Reconcile brings the status of one MaaSModelRef up to date, or, when it is being
 // deleted, removes what was generated for it.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
-	if req == everything {
-		return ctrl.Result{}, r.resync(ctx)
-	}
 	s, err := r.newScope(ctx, req.NamespacedName)
 	if s == nil {
 		return ctrl.Result{}, err

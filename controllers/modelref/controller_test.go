@@ -21,7 +21,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
-	"sigs.k8s.io/controller-runtime/pkg/event"
 	gwapiv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	inferencev1alpha1 "github.com/opendatahub-io/maas-operator/api/inference/v1alpha1"
@@ -78,9 +77,8 @@ func reconciler(t *testing.T, apis installed, funcs interceptor.Funcs, objs ...c
 		Tenants: lookup.Tenants{Reader: c, Settings: tenancy.Settings{
 			Gateway: types.NamespacedName{Namespace: "ingress", Name: "maas"}, DefaultNamespace: "models-as-a-service", AITenantNamespace: "ai-tenants",
 		}},
-		APIs:    facts.NewOptionalAPIs(apis),
-		Events:  events.NewFakeRecorder(100),
-		resyncs: make(chan event.GenericEvent, 100),
+		APIs:   facts.NewOptionalAPIs(apis),
+		Events: events.NewFakeRecorder(100),
 	}
 }
 

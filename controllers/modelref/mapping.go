@@ -6,83 +6,22 @@ package modelref
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/sets"
-	"k8s.io/client-go/util/workqueue"
-	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/event"
-	"sigs.k8s.io/controller-runtime/pkg/handler"
 
 	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
+	"github.com/opendatahub-io/maas-operator/controllers/trigger"
 	"github.com/opendatahub-io/maas-operator/internal/index"
 	"github.com/opendatahub-io/maas-operator/internal/kserve"
-)
-
-type (
-	queue   = workqueue.TypedRateLimitingInterface[ctrl.Request]
-	mapFunc func(context.Context, client.Object) ([]types.NamespacedName, error)
 )
 
 // batchDelay is how long changes of what refers to a model are collected.
 const batchDelay = 200 * time.Millisecond
 
-// everything is no model's name. It stands for all of them: when a mapping fails,
-// the change that could not be mapped must not be lost.
-var everything = ctrl.Request{}
-
-func enqueueEverything(_ context.Context, q queue) error {
-	q.Add(everything)
-	return nil
-}
-
-// resync enqueues every model; a failure is tried again by the queue.
-func (r *Reconciler) resync(ctx context.Context) error {
-	keys, err := r.allModels(ctx, nil)
-	if err != nil {
-		return err
-	}
-	for _, key := range keys {
-		model := &v1alpha1.MaaSModelRef{}
-		model.Namespace, model.Name = key.Namespace, key.Name
-		select {
-		case r.resyncs <- event.GenericEvent{Object: model}:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
-	return nil
-}
-
-// mapped enqueues the models that an object concerns, before and after its change.
-func (r *Reconciler) mapped(models mapFunc) handler.EventHandler { return r.mappedAfter(0, models) }
-
-// mappedAfter does so after a delay, in which further changes join: a burst of
-// subscriptions to one model is one look at it.
-func (r *Reconciler) mappedAfter(delay time.Duration, models mapFunc) handler.EventHandler {
-	add := func(ctx context.Context, q queue, objects ...client.Object) {
-		keys := sets.New[types.NamespacedName]()
-		for _, obj := range objects {
-			found, err := models(ctx, obj)
-			if err != nil {
-				ctrl.LoggerFrom(ctx).Error(err, "Looking at every model, because a change could not be mapped to its models")
-				q.AddRateLimited(everything)
-				return
-			}
-			keys.Insert(found...)
-		}
-		for key := range keys {
-			q.AddAfter(ctrl.Request{NamespacedName: key}, delay)
-		}
-	}
-	return handler.Funcs{
-		CreateFunc: func(ctx context.Context, e event.CreateEvent, q queue) { add(ctx, q, e.Object) },
-		UpdateFunc: func(ctx context.Context, e event.UpdateEvent, q queue) { add(ctx, q, e.ObjectOld, e.ObjectNew) },
-		DeleteFunc: func(ctx context.Context, e event.DeleteEvent, q queue) { add(ctx, q, e.Object) },
-	}
-}
+func batched(types.NamespacedName) time.Duration { return batchDelay }
 
 // modelsOf are the models a subscription or auth policy refers to.
 func modelsOf(_ context.Context, obj client.Object) ([]types.NamespacedName, error) {
@@ -158,53 +97,22 @@ func (r *Reconciler) allModels(ctx context.Context, _ client.Object) ([]types.Na
 	return r.list(ctx)
 }
 
-func (r *Reconciler) list(ctx context.Context, opts ...client.ListOption) ([]types.NamespacedName, error) {
-	var list v1alpha1.MaaSModelRefList
-	if err := r.Client.List(ctx, &list, append(opts, client.UnsafeDisableDeepCopy)...); err != nil {
-		return nil, fmt.Errorf("list models: %w", err)
+// siblings are the other models of a namespace that have a model's alias.
+func (r *Reconciler) siblings(ctx context.Context, obj client.Object) ([]types.NamespacedName, error) {
+	alias := aliasOf(obj)
+	if alias == "" {
+		return nil, nil
 	}
-	keys := make([]types.NamespacedName, 0, len(list.Items))
-	for i := range list.Items {
-		keys = append(keys, client.ObjectKeyFromObject(&list.Items[i]))
+	keys, err := r.list(ctx, client.InNamespace(obj.GetNamespace()), client.MatchingFields{index.ModelByAlias: alias})
+	if err != nil {
+		return nil, err
 	}
-	return keys, nil
-}
-
-// The sibling functions enqueue the other models of a namespace that have an alias
-// which a model gained or lost.
-
-func (r *Reconciler) siblingCreated(ctx context.Context, e event.CreateEvent, q queue) {
-	r.enqueueSiblings(ctx, q, e.Object, aliasOf(e.Object))
-}
-
-func (r *Reconciler) siblingDeleted(ctx context.Context, e event.DeleteEvent, q queue) {
-	r.enqueueSiblings(ctx, q, e.Object, aliasOf(e.Object))
-}
-
-func (r *Reconciler) siblingUpdated(ctx context.Context, e event.UpdateEvent, q queue) {
-	before, after := aliasOf(e.ObjectOld), aliasOf(e.ObjectNew)
-	leaving := e.ObjectOld.GetDeletionTimestamp() == nil && e.ObjectNew.GetDeletionTimestamp() != nil
-	if before == after && !leaving {
-		return
-	}
-	r.enqueueSiblings(ctx, q, e.ObjectNew, before, after)
-}
-
-func (r *Reconciler) enqueueSiblings(ctx context.Context, q queue, obj client.Object, aliases ...string) {
 	self := client.ObjectKeyFromObject(obj)
-	for alias := range sets.New(aliases...).Delete("") {
-		keys, err := r.list(ctx, client.InNamespace(self.Namespace), client.MatchingFields{index.ModelByAlias: alias})
-		if err != nil {
-			ctrl.LoggerFrom(ctx).Error(err, "Looking at every model, because those with the same alias could not be listed")
-			q.AddRateLimited(everything)
-			return
-		}
-		for _, key := range keys {
-			if key != self {
-				q.Add(ctrl.Request{NamespacedName: key})
-			}
-		}
-	}
+	return slices.DeleteFunc(keys, func(key types.NamespacedName) bool { return key == self }), nil
+}
+
+func (r *Reconciler) list(ctx context.Context, opts ...client.ListOption) ([]types.NamespacedName, error) {
+	return trigger.Keys(ctx, r.Client, &v1alpha1.MaaSModelRefList{}, opts...)
 }
 
 func aliasOf(obj client.Object) string {

@@ -4,38 +4,30 @@
 package modelref
 
 import (
-	"context"
 	"errors"
 	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/util/workqueue"
-	ctrl "sigs.k8s.io/controller-runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
-	"sigs.k8s.io/controller-runtime/pkg/event"
 	gwapiv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
+	"github.com/opendatahub-io/maas-operator/controllers/trigger"
 	"github.com/opendatahub-io/maas-operator/internal/kserve"
 )
 
-// enqueued drains a queue into sorted names.
-func enqueued(q queue) []string {
-	var names []string
-	for q.Len() > 0 {
-		item, _ := q.Get()
-		names = append(names, item.String())
-		q.Done(item)
+// names prints keys, sorted.
+func names(keys []types.NamespacedName) []string {
+	var out []string
+	for _, key := range keys {
+		out = append(out, key.String())
 	}
-	slices.Sort(names)
-	return names
-}
-
-func newQueue() queue {
-	return workqueue.NewTypedRateLimitingQueue(workqueue.NewTypedItemExponentialFailureRateLimiter[ctrl.Request](0, 0))
+	slices.Sort(out)
+	return out
 }
 
 func TestMappings(t *testing.T) {
@@ -65,7 +57,7 @@ func TestMappings(t *testing.T) {
 	labelled.Labels = kserve.RouteLabels("granite")
 
 	for name, tc := range map[string]struct {
-		models mapFunc
+		models trigger.Concerned
 		object client.Object
 		want   []string
 	}{
@@ -82,53 +74,41 @@ func TestMappings(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			q := newQueue()
-			r.mapped(tc.models).Create(t.Context(), event.CreateEvent{Object: tc.object}, q)
-			if diff := cmp.Diff(tc.want, enqueued(q)); diff != "" {
+			keys, err := tc.models(t.Context(), tc.object)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tc.want, names(keys)); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
 	}
 }
 
-func TestAnUpdateConcernsTheModelsBeforeAndAfter(t *testing.T) {
+func TestAMappingThatCannotListSaysSo(t *testing.T) {
 	t.Parallel()
-	of := func(name string) *v1alpha1.MaaSAuthPolicy {
-		return &v1alpha1.MaaSAuthPolicy{Spec: v1alpha1.MaaSAuthPolicySpec{ModelRefs: []v1alpha1.ModelReference{{Namespace: "llm", Name: name}}}}
-	}
-	r, q := reconciler(t, everyAPI, interceptor.Funcs{}), newQueue()
-	r.mapped(modelsOf).Update(t.Context(), event.UpdateEvent{ObjectOld: of("a"), ObjectNew: of("b")}, q)
-	if diff := cmp.Diff([]string{"llm/a", "llm/b"}, enqueued(q)); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
-}
-
-func TestAChangeThatCannotBeMappedIsNotLost(t *testing.T) {
-	t.Parallel()
-	broken := true
-	r := reconciler(t, everyAPI, interceptor.Funcs{List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, opts ...client.ListOption) error {
-		if broken {
-			return errDown
-		}
-		return c.List(ctx, list, opts...)
-	}}, model("a", v1alpha1.BackendLLMInferenceService), model("b", v1alpha1.BackendLLMInferenceService))
-	q := newQueue()
-	r.mapped(r.allModels).Delete(t.Context(), event.DeleteEvent{Object: &v1alpha1.AITenant{}}, q)
-	item, _ := q.Get()
-	if item != everything {
-		t.Fatalf("enqueued %v", item)
-	}
-	if _, err := r.Reconcile(t.Context(), item); !errors.Is(err, errDown) {
-		t.Errorf("the failure is not tried again: err = %v", err)
-	}
-	broken = false
-	if _, err := r.Reconcile(t.Context(), item); err != nil {
-		t.Fatal(err)
-	}
-	got := []string{(<-r.resyncs).Object.GetName(), (<-r.resyncs).Object.GetName()}
-	slices.Sort(got)
-	if diff := cmp.Diff([]string{"a", "b"}, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
+	r := reconciler(t, everyAPI, failList(&v1alpha1.MaaSModelRefList{}))
+	aliased := model("a", v1alpha1.BackendLLMInferenceService)
+	aliased.Status.ResolvedModelAlias = "a"
+	service := kserve.New(kserve.GroupKind.WithVersion("v1alpha1"))
+	for name, tc := range map[string]struct {
+		models trigger.Concerned
+		object client.Object
+	}{
+		"of a service":         {r.modelsOfService, service},
+		"of an ExternalModel":  {r.modelsOfExternalModel, &v1alpha1.ExternalModel{}},
+		"of a route":           {r.modelsOfRoute, &gwapiv1.HTTPRoute{}},
+		"of a service's route": {r.modelsOfRoute, &gwapiv1.HTTPRoute{ObjectMeta: metav1.ObjectMeta{Labels: kserve.RouteLabels("granite")}}},
+		"of a gateway":         {r.modelsOfGateway, &gwapiv1.Gateway{}},
+		"of an alias":          {r.siblings, aliased},
+		"of a tenant":          {r.allModels, &v1alpha1.AITenant{}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if _, err := tc.models(t.Context(), tc.object); !errors.Is(err, errDown) {
+				t.Errorf("err = %v", err)
+			}
+		})
 	}
 }
 
@@ -139,24 +119,25 @@ func TestSiblings(t *testing.T) {
 		m.Status.ResolvedModelAlias = alias
 		return m
 	}
-	r := reconciler(t, everyAPI, interceptor.Funcs{}, aliased("a1", "a"), aliased("a2", "a"), aliased("b1", "b"), aliased("none", ""))
-	leaving := aliased("a1", "a")
-	leaving.DeletionTimestamp = new(metav1.Now())
+	elsewhere := aliased("a3", "a")
+	elsewhere.Namespace = "other"
+	r := reconciler(t, everyAPI, interceptor.Funcs{}, aliased("a1", "a"), aliased("a2", "a"), aliased("b1", "b"), aliased("none", ""), elsewhere)
 
 	for name, tc := range map[string]struct {
-		before, after *v1alpha1.MaaSModelRef
-		want          []string
+		model *v1alpha1.MaaSModelRef
+		want  []string
 	}{
-		"a new alias concerns those with the old and the new one": {aliased("a1", "a"), aliased("a1", "b"), []string{"llm/a2", "llm/b1"}},
-		"a first alias concerns those who have it":                {aliased("x", ""), aliased("x", "b"), []string{"llm/b1"}},
-		"another change concerns nobody":                          {aliased("a1", "a"), aliased("a1", "a"), nil},
-		"a model that leaves concerns those with its alias":       {aliased("a1", "a"), leaving, []string{"llm/a2"}},
+		"those with the same alias in the same namespace": {aliased("a1", "a"), []string{"llm/a2"}},
+		"also of a model that is not listed":              {aliased("x", "b"), []string{"llm/b1"}},
+		"a model without an alias has none":               {aliased("none", ""), nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			q := newQueue()
-			r.siblingUpdated(t.Context(), event.UpdateEvent{ObjectOld: tc.before, ObjectNew: tc.after}, q)
-			if diff := cmp.Diff(tc.want, enqueued(q)); diff != "" {
+			keys, err := r.siblings(t.Context(), tc.model)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tc.want, names(keys)); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})

@@ -47,11 +47,10 @@ func inferenceModelChanged(before, after client.Object) bool {
 	return !ok || !alsoOK || trigger.NewGeneration(a, b) || a.Status.HTTPRouteName != b.Status.HTTPRouteName
 }
 
-// tenantChanged holds when an AITenant could give its models another gateway.
-func tenantChanged(before, after client.Object) bool {
-	a, ok := before.(*v1alpha1.AITenant)
-	b, alsoOK := after.(*v1alpha1.AITenant)
-	return !ok || !alsoOK || trigger.NewGeneration(a, b) || !equality.Semantic.DeepEqual(a.Status.GatewayRef, b.Status.GatewayRef)
+// aliasChanged holds when a model gains or loses an alias that others may have.
+func aliasChanged(before, after client.Object) bool {
+	leaving := before.GetDeletionTimestamp() == nil && after.GetDeletionTimestamp() != nil
+	return leaving || aliasOf(before) != aliasOf(after)
 }
 
 // contributorChanged holds for the references of a subscription or auth policy, and

@@ -8,7 +8,6 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/event"
 	gwapiv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	inferencev1alpha1 "github.com/opendatahub-io/maas-operator/api/inference/v1alpha1"
@@ -42,8 +41,12 @@ func TestWhichUpdatesMatter(t *testing.T) {
 		m.Status.HTTPRouteName, m.Status.Phase = route, phase
 		return m
 	}
-	tenant := func(gateway string, phase v1alpha1.AITenantPhase) client.Object {
-		return &v1alpha1.AITenant{Status: v1alpha1.AITenantStatus{GatewayRef: &v1alpha1.TenantGatewayRef{Name: gateway}, Phase: phase}}
+	aliased := func(alias string, leaving bool) client.Object {
+		m := &v1alpha1.MaaSModelRef{Status: v1alpha1.MaaSModelRefStatus{ResolvedModelAlias: alias}}
+		if leaving {
+			m.DeletionTimestamp = new(metav1.Now())
+		}
+		return m
 	}
 	subscription := func(generation int64, phase v1alpha1.Phase, ready bool) client.Object {
 		s := &v1alpha1.MaaSSubscription{ObjectMeta: metav1.ObjectMeta{Generation: generation}}
@@ -58,22 +61,24 @@ func TestWhichUpdatesMatter(t *testing.T) {
 		before, after client.Object
 		want          bool
 	}{
-		"the service turns ready":            {serviceChanged, service("False", "0"), service("True", "0"), true},
-		"the service scales":                 {serviceChanged, service("True", "1"), service("True", "2"), false},
-		"another kind than expected":         {serviceChanged, &gwapiv1.Gateway{}, &gwapiv1.Gateway{}, true},
-		"the route's annotations":            {routeChanged, route(none), route(func(r *gwapiv1.HTTPRoute) { r.Annotations = map[string]string{"a": "b"} }), false},
-		"the route's labels":                 {routeChanged, route(none), route(func(r *gwapiv1.HTTPRoute) { r.Labels = map[string]string{"a": "b"} }), true},
-		"the route's spec":                   {routeChanged, route(none), route(func(r *gwapiv1.HTTPRoute) { r.Generation = 2 }), true},
-		"what a gateway says of the route":   {routeChanged, route(none), route(func(r *gwapiv1.HTTPRoute) { r.Status.Parents = []gwapiv1.RouteParentStatus{{}} }), true},
-		"the gateway gets an address":        {gatewayChanged, gateway("", 0), gateway("lb", 0), true},
-		"the gateway gets a route":           {gatewayChanged, gateway("lb", 1), gateway("lb", 2), false},
-		"an ExternalModel gets its route":    {inferenceModelChanged, external("", ""), external("r", ""), true},
-		"an ExternalModel changes its phase": {inferenceModelChanged, external("r", "Pending"), external("r", "Ready"), false},
-		"a tenant gets its gateway":          {tenantChanged, tenant("", ""), tenant("g", ""), true},
-		"a tenant changes its phase":         {tenantChanged, tenant("g", "Pending"), tenant("g", "Active"), false},
-		"a subscription is edited":           {contributorChanged, subscription(1, "Active", true), subscription(2, "Active", true), true},
-		"a subscription turns invalid":       {contributorChanged, subscription(1, "Active", true), subscription(1, "Invalid", true), true},
-		"a subscription's details":           {contributorChanged, subscription(1, "Active", true), subscription(1, "Active", false), false},
+		"the service turns ready":             {serviceChanged, service("False", "0"), service("True", "0"), true},
+		"the service scales":                  {serviceChanged, service("True", "1"), service("True", "2"), false},
+		"another kind than expected":          {serviceChanged, &gwapiv1.Gateway{}, &gwapiv1.Gateway{}, true},
+		"the route's annotations":             {routeChanged, route(none), route(func(r *gwapiv1.HTTPRoute) { r.Annotations = map[string]string{"a": "b"} }), false},
+		"the route's labels":                  {routeChanged, route(none), route(func(r *gwapiv1.HTTPRoute) { r.Labels = map[string]string{"a": "b"} }), true},
+		"the route's spec":                    {routeChanged, route(none), route(func(r *gwapiv1.HTTPRoute) { r.Generation = 2 }), true},
+		"what a gateway says of the route":    {routeChanged, route(none), route(func(r *gwapiv1.HTTPRoute) { r.Status.Parents = []gwapiv1.RouteParentStatus{{}} }), true},
+		"the gateway gets an address":         {gatewayChanged, gateway("", 0), gateway("lb", 0), true},
+		"the gateway gets a route":            {gatewayChanged, gateway("lb", 1), gateway("lb", 2), false},
+		"an ExternalModel gets its route":     {inferenceModelChanged, external("", ""), external("r", ""), true},
+		"an ExternalModel changes its phase":  {inferenceModelChanged, external("r", "Pending"), external("r", "Ready"), false},
+		"a model gets its alias":              {aliasChanged, aliased("", false), aliased("a", false), true},
+		"a model that leaves frees its alias": {aliasChanged, aliased("a", false), aliased("a", true), true},
+		"a model that is leaving already":     {aliasChanged, aliased("a", true), aliased("a", true), false},
+		"a model keeps its alias":             {aliasChanged, aliased("a", false), aliased("a", false), false},
+		"a subscription is edited":            {contributorChanged, subscription(1, "Active", true), subscription(2, "Active", true), true},
+		"a subscription turns invalid":        {contributorChanged, subscription(1, "Active", true), subscription(1, "Invalid", true), true},
+		"a subscription's details":            {contributorChanged, subscription(1, "Active", true), subscription(1, "Active", false), false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -81,26 +86,5 @@ func TestWhichUpdatesMatter(t *testing.T) {
 				t.Errorf("changed = %v, want %v", got, tc.want)
 			}
 		})
-	}
-}
-
-func TestOnlyTenantNamespacesMatter(t *testing.T) {
-	t.Parallel()
-	namespace := func(labels map[string]string) client.Object {
-		return &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Labels: labels}}
-	}
-	plain, other := namespace(nil), namespace(map[string]string{"a": "b"})
-	labelled, managed := namespace(map[string]string{v1alpha1.LabelTenant: "red"}), namespace(map[string]string{v1alpha1.LabelManagedByAITenant: "true"})
-	for name, tc := range map[string]struct{ got, want bool }{
-		"a plain namespace appears":    {tenantNamespaces.Create(event.CreateEvent{Object: plain}), false},
-		"a tenant's namespace appears": {tenantNamespaces.Create(event.CreateEvent{Object: labelled}), true},
-		"a tenant's namespace goes":    {tenantNamespaces.Delete(event.DeleteEvent{Object: managed}), true},
-		"a plain namespace changes":    {tenantNamespaces.Update(event.UpdateEvent{ObjectOld: plain, ObjectNew: other}), false},
-		"a namespace joins a tenant":   {tenantNamespaces.Update(event.UpdateEvent{ObjectOld: plain, ObjectNew: managed}), true},
-		"a namespace leaves a tenant":  {tenantNamespaces.Update(event.UpdateEvent{ObjectOld: labelled, ObjectNew: other}), true},
-	} {
-		if tc.got != tc.want {
-			t.Errorf("%s: %v, want %v", name, tc.got, tc.want)
-		}
 	}
 }

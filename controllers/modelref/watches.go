@@ -14,9 +14,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
-	"sigs.k8s.io/controller-runtime/pkg/event"
-	"sigs.k8s.io/controller-runtime/pkg/handler"
-	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 	gwapiv1 "sigs.k8s.io/gateway-api/apis/v1"
 
@@ -40,19 +37,17 @@ import (
 // SetupWithManager registers the controller and its watches. Those of kinds that
 // are not installed are added when they appear.
 func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager) error {
-	r.resyncs = make(chan event.GenericEvent)
 	c, err := ctrl.NewControllerManagedBy(mgr).
 		Named("modelref").
 		For(&v1alpha1.MaaSModelRef{}, builder.WithPredicates(trigger.SpecChanged)).
-		Watches(&v1alpha1.MaaSModelRef{}, handler.Funcs{CreateFunc: r.siblingCreated, UpdateFunc: r.siblingUpdated, DeleteFunc: r.siblingDeleted}).
-		Watches(&v1alpha1.MaaSAuthPolicy{}, r.mappedAfter(batchDelay, modelsOf), builder.WithPredicates(trigger.OnUpdate(contributorChanged))).
-		Watches(&v1alpha1.MaaSSubscription{}, r.mappedAfter(batchDelay, modelsOf), builder.WithPredicates(trigger.OnUpdate(contributorChanged))).
-		Watches(&v1alpha1.ExternalModel{}, r.mapped(r.modelsOfExternalModel), builder.WithPredicates(trigger.SpecChanged)).
-		Watches(&v1alpha1.AITenant{}, r.mapped(r.allModels), builder.WithPredicates(trigger.OnUpdate(tenantChanged))).
-		Watches(&v1alpha1.MaasTenantConfig{}, r.mapped(r.allModels), builder.WithPredicates(trigger.OnUpdate(trigger.Drifted))).
-		Watches(&v1alpha1.Tenant{}, r.mapped(r.allModels), builder.WithPredicates(trigger.OnUpdate(trigger.Drifted))).
-		Watches(&corev1.Namespace{}, r.mapped(r.allModels), builder.WithPredicates(tenantNamespaces)).
-		WatchesRawSource(source.Channel(r.resyncs, &handler.EnqueueRequestForObject{})).
+		Watches(&v1alpha1.MaaSModelRef{}, trigger.Enqueue(r.siblings), builder.WithPredicates(trigger.OnUpdate(aliasChanged))).
+		Watches(&v1alpha1.MaaSAuthPolicy{}, trigger.EnqueueAfter(modelsOf, batched), builder.WithPredicates(trigger.OnUpdate(contributorChanged))).
+		Watches(&v1alpha1.MaaSSubscription{}, trigger.EnqueueAfter(modelsOf, batched), builder.WithPredicates(trigger.OnUpdate(contributorChanged))).
+		Watches(&v1alpha1.ExternalModel{}, trigger.Enqueue(r.modelsOfExternalModel), builder.WithPredicates(trigger.SpecChanged)).
+		Watches(&v1alpha1.AITenant{}, trigger.Enqueue(r.allModels), builder.WithPredicates(trigger.OnUpdate(trigger.TenantMoved))).
+		Watches(&v1alpha1.MaasTenantConfig{}, trigger.Enqueue(r.allModels), builder.WithPredicates(trigger.OnUpdate(trigger.Drifted))).
+		Watches(&v1alpha1.Tenant{}, trigger.Enqueue(r.allModels), builder.WithPredicates(trigger.OnUpdate(trigger.Drifted))).
+		Watches(&corev1.Namespace{}, trigger.Enqueue(r.allModels), builder.WithPredicates(trigger.TenantNamespace)).
 		Build(r)
 	if err != nil {
 		return fmt.Errorf("set up controller modelref: %w", err)
@@ -63,10 +58,10 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager) err
 // watchOptional adds the watches of kinds that may be missing. With each comes a
 // look at every model, because a kind that was missing is named in statuses.
 func (r *Reconciler) watchOptional(ctx context.Context, mgr ctrl.Manager, c controller.Controller) error {
-	add := func(api facts.API, object func(schema.GroupVersionKind) client.Object, models mapFunc, relevant func(before, after client.Object) bool) error {
+	add := func(api facts.API, object func(schema.GroupVersionKind) client.Object, models trigger.Concerned, relevant func(before, after client.Object) bool) error {
 		return r.APIs.OnServed(ctx, api, func(_ context.Context, gvk schema.GroupVersionKind) error {
-			kind := source.Kind(mgr.GetCache(), object(gvk), r.mapped(models), trigger.OnUpdate(relevant))
-			return errors.Join(c.Watch(kind), c.Watch(source.Func(enqueueEverything)))
+			kind := source.Kind(mgr.GetCache(), object(gvk), trigger.Enqueue(models), trigger.OnUpdate(relevant))
+			return errors.Join(c.Watch(kind), c.Watch(trigger.EnqueueOnce(r.allModels)))
 		})
 	}
 	return errors.Join(
@@ -75,16 +70,4 @@ func (r *Reconciler) watchOptional(ctx context.Context, mgr ctrl.Manager, c cont
 		add(gateways, func(schema.GroupVersionKind) client.Object { return &gwapiv1.Gateway{} }, r.modelsOfGateway, gatewayChanged),
 		add(inferenceExternalModels, func(schema.GroupVersionKind) client.Object { return &inferencev1alpha1.ExternalModel{} }, r.modelsOfExternalModel, inferenceModelChanged),
 	)
-}
-
-// tenantNamespaces leaves out namespaces that have no say in tenancy.
-var tenantNamespaces = predicate.Funcs{
-	CreateFunc: func(e event.CreateEvent) bool { return tenantLabelled(e.Object) },
-	DeleteFunc: func(e event.DeleteEvent) bool { return tenantLabelled(e.Object) },
-	UpdateFunc: func(e event.UpdateEvent) bool { return tenantLabelled(e.ObjectOld) != tenantLabelled(e.ObjectNew) },
-}
-
-func tenantLabelled(obj client.Object) bool {
-	labels := obj.GetLabels()
-	return labels[v1alpha1.LabelTenant] != "" || labels[v1alpha1.LabelManagedByAITenant] == "true"
 }

@@ -6,10 +6,7 @@ package trigger
 import (
 	"context"
 
-	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
-	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 )
@@ -27,56 +24,40 @@ type Referrers struct {
 
 // OfModel enqueues the objects that refer to a MaaSModelRef.
 func (r Referrers) OfModel() handler.EventHandler {
-	return handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, object client.Object) []ctrl.Request {
+	return Enqueue(func(ctx context.Context, object client.Object) ([]types.NamespacedName, error) {
 		return r.referring(ctx, client.ObjectKeyFromObject(object))
 	})
 }
 
 // OfPolicy enqueues the objects that refer to the model of a generated policy.
 func (r Referrers) OfPolicy() handler.EventHandler {
-	return handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, object client.Object) []ctrl.Request {
+	return Enqueue(func(ctx context.Context, object client.Object) ([]types.NamespacedName, error) {
 		if key, ours := ModelOfPolicy(object); ours {
 			return r.referring(ctx, key)
 		}
-		return nil
+		return nil, nil
 	})
 }
 
 // OfNamespace enqueues the objects in a tenant's namespace, for changes of the
 // Namespace itself or of the tenant objects in it.
 func (r Referrers) OfNamespace() handler.EventHandler {
-	return handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, object client.Object) []ctrl.Request {
+	return Enqueue(func(ctx context.Context, object client.Object) ([]types.NamespacedName, error) {
 		namespace := object.GetNamespace()
 		if namespace == "" {
 			namespace = object.GetName() // A Namespace.
 		}
-		return r.list(ctx, client.InNamespace(namespace))
+		return Keys(ctx, r.Reader, r.List(), client.InNamespace(namespace))
 	})
 }
 
 // All enqueues every object: an AITenant's change is rare and may concern any.
 func (r Referrers) All() handler.EventHandler {
-	return handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, _ client.Object) []ctrl.Request {
-		return r.list(ctx)
+	return Enqueue(func(ctx context.Context, _ client.Object) ([]types.NamespacedName, error) {
+		return Keys(ctx, r.Reader, r.List())
 	})
 }
 
-func (r Referrers) referring(ctx context.Context, model types.NamespacedName) []ctrl.Request {
-	return r.list(ctx, client.MatchingFields{r.Index: model.String()})
-}
-
-func (r Referrers) list(ctx context.Context, options ...client.ListOption) []ctrl.Request {
-	list := r.List()
-	if err := r.Reader.List(ctx, list, options...); err != nil {
-		ctrl.LoggerFrom(ctx).Error(err, "Listing the objects that a change concerns")
-		return nil
-	}
-	var out []ctrl.Request
-	_ = meta.EachListItem(list, func(item runtime.Object) error {
-		if object, ok := item.(client.Object); ok {
-			out = append(out, ctrl.Request{NamespacedName: client.ObjectKeyFromObject(object)})
-		}
-		return nil
-	})
-	return out
+func (r Referrers) referring(ctx context.Context, model types.NamespacedName) ([]types.NamespacedName, error) {
+	return Keys(ctx, r.Reader, r.List(), client.MatchingFields{r.Index: model.String()})
 }

@@ -1,9 +1,9 @@
 // Copyright The maas-operator Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package trigger holds the predicates and mappings that several controllers
-// watch with: which changes matter, and which model an object speaks of. It
-// reads nothing from the cluster.
+// Package trigger holds what decides when a reconcile runs, for all controllers:
+// which changes matter, what an object concerns, and what follows from the error
+// of a reconcile. It lists names from the cache and writes nothing.
 package trigger
 
 import (
