@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
 # Regenerates everything that is derived from Go types: deep copies, CRDs, the
-# operator's role and the API reference.
+# operator's role and the reference documentation.
 #
 #   hack/generate.sh             all of them
 #   hack/generate.sh object crd  only the named ones: object, crd, rbac, docs
@@ -30,7 +30,7 @@ generate() {
       controller_gen rbac:roleName=maas-controller "paths=./controllers/...;./internal/..." output:rbac:dir=config/rbac
     fi
     ;;
-  docs) go run -mod=readonly ./test/cmd/docgen -crds config/crd/bases -api api/v1alpha1 -out docs/reference ;;
+  docs) go run -mod=readonly ./test/cmd/docgen -crds config/crd/bases -api api/v1alpha1 -values templates/values -out docs/reference ;;
   *)
     echo "unknown target $1: use object, crd, rbac or docs" >&2
     exit 2

@@ -123,7 +123,7 @@ func resolveNames(groups []group) {
 
 // statusPage documents phases, condition types and reasons.
 func statusPage(groups []group) []byte {
-	p := newPage("Phases, conditions and reasons",
+	p := newPage("Phases, conditions and reasons", fromAPI,
 		"What the status of objects can say. A phase is a summary for people; programs should look at conditions, and must",
 		"accept reasons they do not know. Every condition and every status has the generation it was computed for in",
 		"`observedGeneration`.",
@@ -138,7 +138,7 @@ func statusPage(groups []group) []byte {
 
 // metadataPage documents labels, annotations and finalizers.
 func metadataPage(groups []group) []byte {
-	p := newPage("Labels, annotations and finalizers", "The metadata by which objects of Models as a Service are linked, found and steered.")
+	p := newPage("Labels, annotations and finalizers", fromAPI, "The metadata by which objects of Models as a Service are linked, found and steered.")
 	for _, prefix := range []string{"Label", "Annotation", "Finalizer"} {
 		constantSections(p, groups, "Name", func(g group, c constant) bool {
 			return g.typeName == "" && strings.HasPrefix(c.name, prefix)

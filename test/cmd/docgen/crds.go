@@ -61,7 +61,7 @@ func loadCRDs(dir string) ([]*crd, error) {
 
 // kindsPage documents the fields of all kinds.
 func kindsPage(crds []*crd) []byte {
-	p := newPage("API reference",
+	p := newPage("API reference", fromAPI,
 		"All kinds of Models as a Service, field by field. What phases, condition types and reasons mean is in",
 		"[api-status.md](api-status.md), labels and annotations are in [api-metadata.md](api-metadata.md).",
 	)

@@ -15,14 +15,15 @@ import (
 )
 
 const (
-	repoCRDs = "../../../config/crd/bases"
-	repoAPI  = "../../../api/v1alpha1"
-	repoDocs = "../../../docs/reference"
+	repoCRDs   = "../../../config/crd/bases"
+	repoAPI    = "../../../api/v1alpha1"
+	repoValues = "../../../templates/values"
+	repoDocs   = "../../../docs/reference"
 )
 
 func TestReferenceIsCurrent(t *testing.T) {
 	t.Parallel()
-	pages, err := generate(repoCRDs, repoAPI)
+	pages, err := generate(sources{crds: repoCRDs, api: repoAPI, values: repoValues})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -184,11 +185,14 @@ const Alone = "alone"
 func TestMissingInputsAreErrors(t *testing.T) {
 	t.Parallel()
 	empty := t.TempDir()
-	if _, err := generate(empty, repoAPI); err == nil {
-		t.Error("no error without CRDs")
-	}
-	if _, err := generate(repoCRDs, empty); err == nil {
-		t.Error("no error without constants")
+	for missing, from := range map[string]sources{
+		"CRDs":        {crds: empty, api: repoAPI, values: repoValues},
+		"constants":   {crds: repoCRDs, api: empty, values: repoValues},
+		"value types": {crds: repoCRDs, api: repoAPI, values: empty},
+	} {
+		if _, err := generate(from); err == nil {
+			t.Errorf("no error without %s", missing)
+		}
 	}
 }
 
