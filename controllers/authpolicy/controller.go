@@ -8,7 +8,6 @@ package authpolicy
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -16,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
+	"github.com/opendatahub-io/maas-operator/controllers/trigger"
 	"github.com/opendatahub-io/maas-operator/internal/conditions"
 	"github.com/opendatahub-io/maas-operator/internal/finalizer"
 	"github.com/opendatahub-io/maas-operator/internal/tenancy/lookup"
@@ -36,7 +36,7 @@ type Reconciler struct {
 // +kubebuilder:rbac:groups=kuadrant.io,resources=authpolicies,verbs=list;watch
 
 // Reconcile brings the status of one MaaSAuthPolicy up to date.
-func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (_ ctrl.Result, err error) {
+func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	policy := &v1alpha1.MaaSAuthPolicy{}
 	if err := r.Client.Get(ctx, req.NamespacedName, policy); err != nil {
 		if apierrors.IsNotFound(err) {
@@ -44,23 +44,25 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (_ ctrl.Re
 		}
 		return ctrl.Result{}, fmt.Errorf("read MaaSAuthPolicy %s: %w", req, err)
 	}
-	if err := finalizer.Drop(ctx, r.Client, policy, v1alpha1.FinalizerAuthPolicyCleanup); err != nil {
-		return ctrl.Result{}, client.IgnoreNotFound(err)
+	if policy.DeletionTimestamp == nil {
+		if err := r.report(ctx, policy); err != nil {
+			return trigger.Outcome(ctx, client.IgnoreNotFound(err))
+		}
 	}
-	if policy.DeletionTimestamp != nil {
-		return ctrl.Result{}, nil // The models concerned are rebuilt without it by modelpolicy.
-	}
-	s := &scope{policy: policy, before: policy.DeepCopy()}
-	defer func() { err = errors.Join(err, r.finish(ctx, s)) }()
-	return ctrl.Result{}, r.observe(ctx, s)
+	// Modelpolicy rebuilds the models concerned without an object that goes.
+	err := finalizer.Drop(ctx, r.Client, policy, v1alpha1.FinalizerAuthPolicyCleanup)
+	return trigger.Outcome(ctx, client.IgnoreNotFound(err))
 }
 
-// finish writes the status, in one patch, and only when it changed.
-func (r *Reconciler) finish(ctx context.Context, s *scope) error {
-	if s.unread {
-		return nil // What could not be read says nothing about the object.
+// report judges the object and writes its status, in one patch, and only when
+// it changed.
+func (r *Reconciler) report(ctx context.Context, policy *v1alpha1.MaaSAuthPolicy) error {
+	before := policy.DeepCopy()
+	references, err := r.observe(ctx, policy)
+	if err != nil {
+		return err
 	}
-	s.summarise()
-	_, err := conditions.PatchStatus(ctx, r.Client, s.before, s.policy)
-	return client.IgnoreNotFound(err)
+	writeStatus(policy, references)
+	_, err = conditions.PatchStatus(ctx, r.Client, before, policy)
+	return err
 }

@@ -20,6 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
+	"github.com/opendatahub-io/maas-operator/controllers/trigger"
 	"github.com/opendatahub-io/maas-operator/internal/apply"
 	"github.com/opendatahub-io/maas-operator/internal/conditions"
 	"github.com/opendatahub-io/maas-operator/internal/desired/model"
@@ -55,9 +56,10 @@ type Reconciler struct {
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
 // Reconcile brings the policies of one model to their desired state.
-func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (_ ctrl.Result, err error) {
+func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	ref := &v1alpha1.MaaSModelRef{}
-	if err := r.Client.Get(ctx, req.NamespacedName, ref); err != nil {
+	err := r.Client.Get(ctx, req.NamespacedName, ref)
+	if err != nil {
 		if apierrors.IsNotFound(err) {
 			return ctrl.Result{}, r.removeOrphans(ctx, req.NamespacedName)
 		}
@@ -67,18 +69,26 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (_ ctrl.Re
 		return ctrl.Result{}, nil // The finalizer of the modelref controller removes the policies.
 	}
 	s := &scope{ref: ref, before: ref.DeepCopy()}
-	defer func() { err = errors.Join(err, r.finish(ctx, s)) }()
-	for _, phase := range []func(context.Context, *scope) error{r.require, r.gather, r.compute, r.render, r.apply} {
+	err = s.report(r.run(ctx, s))
+	return trigger.Outcome(ctx, errors.Join(err, r.finish(ctx, s)))
+}
+
+// run takes the phases in order until one fails or ends the work.
+func (r *Reconciler) run(ctx context.Context, s *scope) error {
+	for _, phase := range []func(context.Context, *scope) error{r.require, r.gather, r.yield, r.compute, r.render, r.apply} {
 		if err := phase(ctx, s); err != nil || s.stopped {
-			return ctrl.Result{}, s.report(err)
+			return err
 		}
 	}
-	return ctrl.Result{}, nil
+	return nil
 }
 
 // finish writes the conditions this controller owns, in one patch, and only
 // when they changed.
 func (r *Reconciler) finish(ctx context.Context, s *scope) error {
+	if s.applied.Status == "" {
+		return nil // A write met a newer object: nothing is known yet.
+	}
 	r.setConditions(s)
 	_, err := conditions.PatchStatus(ctx, r.Client, s.before, s.ref)
 	return client.IgnoreNotFound(err)

@@ -12,6 +12,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
@@ -19,6 +20,7 @@ import (
 	"github.com/opendatahub-io/maas-operator/internal/apply"
 	"github.com/opendatahub-io/maas-operator/internal/conditions"
 	"github.com/opendatahub-io/maas-operator/internal/desired/model"
+	"github.com/opendatahub-io/maas-operator/internal/entitlement"
 	"github.com/opendatahub-io/maas-operator/internal/fetch"
 	"github.com/opendatahub-io/maas-operator/internal/index"
 	"github.com/opendatahub-io/maas-operator/internal/kuadrant"
@@ -39,7 +41,10 @@ func (r *Reconciler) require(_ context.Context, s *scope) error {
 	return nil
 }
 
-const routeConflict = "Another MaaSModelRef that comes first by name uses the same HTTPRoute, and a route can have only one policy of each kind. Give each model a route of its own."
+const (
+	noRoute       = "The model has no HTTPRoute yet. Policies are written once it has one; existing ones stay."
+	routeConflict = "Another MaaSModelRef that comes first by name uses the same HTTPRoute, and a route can have only one policy of each kind. Give each model a route of its own."
+)
 
 // gather reads the facts: the tenant, the route, the contributors and the
 // policy that exists.
@@ -49,26 +54,19 @@ func (r *Reconciler) gather(ctx context.Context, s *scope) error {
 		return err
 	}
 	s.input = model.Input{Model: s.key(), Tenant: tenant, Settings: r.Settings, Route: s.ref.Status.HTTPRouteName}
+	if s.owner, err = r.routeOwner(ctx, s.ref); err != nil {
+		return err
+	}
 	if s.input.AuthPolicies, err = r.authPolicies(ctx, s.key()); err != nil {
 		return err
 	}
 	if s.input.Subscriptions, err = r.subscriptions(ctx, s.key()); err != nil {
 		return err
 	}
-	if s.input.Route == "" {
-		s.stop(v1alpha1.ReasonRouteNotFound, "The model has no HTTPRoute yet. Policies are written once it has one; existing ones stay.")
+	if s.input.Route == "" && len(s.input.AuthPolicies)+len(s.input.Subscriptions) > 0 {
+		s.stop(v1alpha1.ReasonRouteNotFound, noRoute)
 		return nil
 	}
-	owner, err := r.routeOwner(ctx, s.ref)
-	if err != nil {
-		return err
-	}
-	if owner != s.ref.Name {
-		s.route = conditions.False(v1alpha1.ReasonRouteConflict, routeConflict)
-		s.stop(v1alpha1.ReasonRouteConflict, routeConflict)
-		return r.removeAll(ctx, s)
-	}
-	s.route = conditions.True(v1alpha1.ReasonRouteUnique, "")
 	key := types.NamespacedName{Namespace: s.ref.Namespace, Name: model.TokenRateLimitPolicyName(s.ref.Name)}
 	live, err := fetch.Optional(ctx, r.Client, key, kuadrant.New(kuadrant.TokenRateLimitPolicy))
 	if err != nil || live == nil {
@@ -79,6 +77,17 @@ func (r *Reconciler) gather(ctx context.Context, s *scope) error {
 		s.input.Live.LimitNames = append(s.input.Live.LimitNames, limit.Name)
 	}
 	return nil
+}
+
+// yield gives a route up to the model that owns it.
+func (r *Reconciler) yield(ctx context.Context, s *scope) error {
+	if s.owner == s.ref.Name {
+		s.route = conditions.True(v1alpha1.ReasonRouteUnique, "")
+		return nil
+	}
+	s.route = conditions.False(v1alpha1.ReasonRouteConflict, routeConflict)
+	s.stop(v1alpha1.ReasonRouteConflict, routeConflict)
+	return r.removeAll(ctx, s)
 }
 
 // compute decides what the policies say.
@@ -100,6 +109,7 @@ func (r *Reconciler) render(_ context.Context, s *scope) error {
 // apply writes what is wanted in place, then deletes what is not: the last
 // contributor of its kind has left.
 func (r *Reconciler) apply(ctx context.Context, s *scope) error {
+	s.applying = true
 	var errs []error
 	for _, object := range s.rendered {
 		result, err := r.Applier.Apply(ctx, object)
@@ -149,30 +159,35 @@ func (r *Reconciler) removeAll(ctx context.Context, s *scope) error {
 // removeOrphans deletes policies of a model that no longer exists: a reconcile
 // that was under way while the model went may have written them again.
 func (r *Reconciler) removeOrphans(ctx context.Context, key types.NamespacedName) error {
+	if len(key.Name) > validation.LabelValueMaxLength {
+		return nil // A longer name fits no label, and so the model never had policies.
+	}
 	_, auth := r.Applier.DeleteAllByLabels(ctx, kuadrant.AuthPolicy, model.Labels(key), key.Namespace)
 	_, limits := r.Applier.DeleteAllByLabels(ctx, kuadrant.TokenRateLimitPolicy, model.Labels(key), key.Namespace)
 	return errors.Join(auth, limits)
 }
 
-// routeOwner is the model that may have policies on the route: the first by
-// name of those that use it.
+// routeOwner is the model that has the policies of the route.
 func (r *Reconciler) routeOwner(ctx context.Context, ref *v1alpha1.MaaSModelRef) (string, error) {
 	models, err := r.onRoute(ctx, ref)
 	if err != nil {
 		return "", err
 	}
-	owner := ref.Name
-	for i := range models {
+	names := []string{ref.Name}
+	for i := range models { // Without a route the list is empty.
 		if models[i].DeletionTimestamp == nil {
-			owner = min(owner, models[i].Name)
+			names = append(names, models[i].Name)
 		}
 	}
-	return owner, nil
+	return entitlement.OwnerOfRoute(names), nil
 }
 
 // onRoute lists the models of the namespace that use the model's route.
 func (r *Reconciler) onRoute(ctx context.Context, ref *v1alpha1.MaaSModelRef) ([]v1alpha1.MaaSModelRef, error) {
 	var list v1alpha1.MaaSModelRefList
+	if ref.Status.HTTPRouteName == "" {
+		return nil, nil
+	}
 	route := index.Key(ref.Status.HTTPRouteNamespace, ref.Status.HTTPRouteName)
 	if err := r.Client.List(ctx, &list, client.InNamespace(ref.Namespace), client.MatchingFields{index.ModelByRoute: route}); err != nil {
 		return nil, fmt.Errorf("list models of route %s: %w", route, err)

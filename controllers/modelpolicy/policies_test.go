@@ -52,6 +52,20 @@ var _ = Describe("A governed model", func() {
 		Eventually(m.limitPolicy).Should(BeNil())
 	})
 
+	It("keeps its policies while it has no route, and loses them with the last contributor all the same", func(ctx SpecContext) {
+		sub := m.subscribe("sub", rated(1, "1m"))
+		Eventually(m.limitPolicy).ShouldNot(BeNil())
+		ref := &v1alpha1.MaaSModelRef{ObjectMeta: metav1.ObjectMeta{Namespace: m.namespace, Name: m.name}}
+		before := reload(ctx, ref).DeepCopy()
+		ref.Status.HTTPRouteName, ref.Status.HTTPRouteNamespace = "", ""
+		Expect(suite.admin.Status().Patch(ctx, ref, client.MergeFrom(before))).To(Succeed())
+		Eventually(m.condition(v1alpha1.ConditionPoliciesApplied)).Should(HaveField("Reason", string(v1alpha1.ReasonRouteNotFound)))
+		Expect(m.limitPolicy()).NotTo(BeNil())
+
+		Expect(suite.admin.Delete(ctx, sub)).To(Succeed())
+		Eventually(m.limitPolicy).Should(BeNil())
+	})
+
 	It("follows every edit of rates and subjects", func(ctx SpecContext) {
 		sub, auth := m.subscribe("sub", rated(1, "1m")), m.allow("team", "engineers")
 		Eventually(phaseOf(ctx, sub)).Should(Equal(v1alpha1.PhaseActive))
@@ -138,6 +152,10 @@ var _ = Describe("A governed model", func() {
 		Eventually(m.condition(v1alpha1.ConditionPoliciesApplied)).Should(And(
 			HaveField("Reason", string(v1alpha1.ReasonForeignObject)), HaveField("Message", ContainSubstring("maas-auth-"+m.name))))
 		Expect(m.authPolicy().GetLabels()).To(BeEmpty())
+
+		Expect(suite.admin.Delete(ctx, theirs)).To(Succeed())
+		Eventually(m.condition(v1alpha1.ConditionPoliciesApplied)).Should(HaveField("Status", metav1.ConditionTrue))
+		Expect(m.authPolicy()).NotTo(BeNil())
 	})
 
 	It("keeps its policy of each kind when a second model uses the route, and the second says so", func() {

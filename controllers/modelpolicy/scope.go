@@ -6,6 +6,7 @@ package modelpolicy
 import (
 	"errors"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -26,6 +27,10 @@ type scope struct {
 	optedOut []string
 	// applied and route are what PoliciesApplied and RouteUnique will say.
 	applied, route conditions.Value
+	// owner is the model that has the policies of the route.
+	owner string
+	// applying is true from the first write on.
+	applying bool
 	// stopped ends the phases early, without an error.
 	stopped bool
 }
@@ -54,6 +59,12 @@ func (s *scope) report(err error) error {
 		s.applied = conditions.False(v1alpha1.ReasonForeignObject, conflict.Error())
 		return nil
 	}
-	s.applied = conditions.False(v1alpha1.ReasonApplyFailed, "The policies could not be written; see the controller's log. The last good ones stay in place.")
+	switch {
+	case apierrors.IsConflict(err):
+	case s.applying:
+		s.applied = conditions.False(v1alpha1.ReasonApplyFailed, "The cluster refused a policy; see the controller's log. The last good ones stay in place.")
+	default:
+		s.applied = conditions.Unknown(v1alpha1.ReasonGetFailed, "What the policies depend on could not be read; see the controller's log. Existing policies stay in place.")
+	}
 	return err
 }

@@ -23,6 +23,7 @@ import (
 
 	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
 	"github.com/opendatahub-io/maas-operator/controllers/trigger"
+	"github.com/opendatahub-io/maas-operator/internal/desired/model"
 	"github.com/opendatahub-io/maas-operator/internal/facts"
 	"github.com/opendatahub-io/maas-operator/internal/index"
 )
@@ -141,9 +142,14 @@ func (r *Reconciler) sharingRoute(ctx context.Context, object client.Object) []t
 	return keys
 }
 
+// modelOfPolicy returns the model of a generated policy, or of a foreign one
+// that stands under the name of a generated one: when it goes, its place is free.
 func modelOfPolicy(_ context.Context, object client.Object) []types.NamespacedName {
 	if key, ours := trigger.ModelOfPolicy(object); ours {
 		return []types.NamespacedName{key}
+	}
+	if name, ok := model.OfPolicyName(object.GetName()); ok {
+		return []types.NamespacedName{{Namespace: object.GetNamespace(), Name: name}}
 	}
 	return nil
 }

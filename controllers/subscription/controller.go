@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
+	"github.com/opendatahub-io/maas-operator/controllers/trigger"
 	"github.com/opendatahub-io/maas-operator/internal/conditions"
 	"github.com/opendatahub-io/maas-operator/internal/finalizer"
 	"github.com/opendatahub-io/maas-operator/internal/tenancy/lookup"
@@ -44,17 +45,25 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		}
 		return ctrl.Result{}, fmt.Errorf("read MaaSSubscription %s: %w", req, err)
 	}
-	s := &scope{subscription: subscription, before: subscription.DeepCopy()}
 	if subscription.DeletionTimestamp == nil {
-		if err := r.observe(ctx, s); err != nil {
-			return ctrl.Result{}, err // What could not be read says nothing about the object.
-		}
-		s.summarise()
-		if _, err := conditions.PatchStatus(ctx, r.Client, s.before, subscription); err != nil {
-			return ctrl.Result{}, client.IgnoreNotFound(err)
+		if err := r.report(ctx, subscription); err != nil {
+			return trigger.Outcome(ctx, client.IgnoreNotFound(err))
 		}
 	}
 	// The historical finalizer is evidence for the identity: it goes last.
 	err := finalizer.Drop(ctx, r.Client, subscription, v1alpha1.FinalizerSubscriptionCleanup)
-	return ctrl.Result{}, client.IgnoreNotFound(err)
+	return trigger.Outcome(ctx, client.IgnoreNotFound(err))
+}
+
+// report decides the identity, if that is still open, judges the object and
+// writes its status, in one patch, and only when it changed.
+func (r *Reconciler) report(ctx context.Context, subscription *v1alpha1.MaaSSubscription) error {
+	before := subscription.DeepCopy()
+	references, err := r.observe(ctx, subscription)
+	if err != nil {
+		return err
+	}
+	writeStatus(subscription, references)
+	_, err = conditions.PatchStatus(ctx, r.Client, before, subscription)
+	return err
 }

@@ -31,6 +31,37 @@ func DecideIdentity(subscription *v1alpha1.MaaSSubscription, listed bool) v1alph
 	}
 }
 
+// cutShort ends a list of contributors that is not complete.
+const cutShort = "..."
+
+// List joins the names of contributors for a policy's annotation, sorted. A
+// list of more than limit bytes ends early and says so, see [CutShort].
+func List(keys []types.NamespacedName, limit int) string {
+	names := make([]string, 0, len(keys))
+	for _, key := range keys {
+		names = append(names, key.String())
+	}
+	slices.Sort(names)
+	size := 0
+	for i, name := range names {
+		if size += len(name) + 1; size > limit {
+			names = append(names[:i], cutShort)
+			break
+		}
+	}
+	return strings.Join(names, ",")
+}
+
+// CutShort tells whether a list of contributors is not complete.
+func CutShort(annotation string) bool {
+	return annotation == cutShort || strings.HasSuffix(annotation, ","+cutShort)
+}
+
+// OwnerOfRoute is the model that has the policies of a route which several
+// models of a namespace use: the first by name. The others have none, and their
+// callers are refused.
+func OwnerOfRoute(models []string) string { return slices.Min(models) }
+
 // Listed tells whether a policy's list of contributors names an object. The
 // list is comma-separated <namespace>/<name>; earlier releases wrote bare
 // names.

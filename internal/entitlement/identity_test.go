@@ -80,3 +80,26 @@ func TestListed(t *testing.T) {
 		})
 	}
 }
+
+func TestList(t *testing.T) {
+	t.Parallel()
+	keys := []types.NamespacedName{{Namespace: "b", Name: "x"}, {Namespace: "a", Name: "y"}, {Namespace: "c", Name: "z"}}
+	tests := map[string]struct {
+		limit    int
+		want     string
+		cutShort bool
+	}{
+		"names are sorted":            {limit: 100, want: "a/y,b/x,c/z"},
+		"a long list says it is cut":  {limit: 8, want: "a/y,b/x,...", cutShort: true},
+		"no space at all says so too": {limit: 1, want: "...", cutShort: true},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got := entitlement.List(keys, test.limit)
+			if got != test.want || entitlement.CutShort(got) != test.cutShort {
+				t.Errorf("List() = %q, cut short %t, want %q, %t", got, entitlement.CutShort(got), test.want, test.cutShort)
+			}
+		})
+	}
+}

@@ -34,17 +34,17 @@ const startTimeout = 20 * time.Minute // From nothing: it may have to build a co
 
 // stack is the running operator.
 var stack struct {
-	program, dir string
-	env          *testenv.Env
-	admin        client.Client
+	program, controller, dir string
+	env                      *testenv.Env
+	admin                    client.Client
 }
 
 var _ = BeforeSuite(func(ctx SpecContext) {
 	bin := GinkgoT().TempDir()
 	run(ctx, "go", "build", "-mod=readonly", "-trimpath", "-o", bin+"/", "./cmd/maas-controller", "./test/cmd/devstack")
-	stack.program, stack.dir = filepath.Join(bin, "devstack"), GinkgoT().TempDir()
+	stack.program, stack.controller, stack.dir = filepath.Join(bin, "devstack"), filepath.Join(bin, "maas-controller"), GinkgoT().TempDir()
 	DeferCleanup(func(ctx SpecContext) { devstack(ctx, "down") })
-	devstack(ctx, "--controller-binary", filepath.Join(bin, "maas-controller"), "up")
+	devstack(ctx, "up")
 
 	env, err := testenv.Attach(filepath.Join(stack.dir, "controlplane"))
 	Expect(err).NotTo(HaveOccurred())
@@ -59,7 +59,7 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 // devstack runs a command of the stack to its end.
 func devstack(ctx SpecContext, args ...string) {
 	GinkgoHelper()
-	run(ctx, stack.program, append([]string{"--dir", stack.dir}, args...)...)
+	run(ctx, stack.program, append([]string{"--dir", stack.dir, "--controller-binary", stack.controller}, args...)...)
 }
 
 func run(ctx SpecContext, program string, args ...string) {

@@ -35,8 +35,9 @@ func Covered(limits []kuadrant.Limit, s *v1alpha1.MaaSSubscription, model types.
 // among its contributors and lets all its present subjects pass. Without a
 // subjects rule maas-api alone decides, and there is nothing to hold.
 func HoldsSubjects(live *unstructured.Unstructured, policy *v1alpha1.MaaSAuthPolicy) bool {
+	contributors := live.GetAnnotations()[v1alpha1.AnnotationAuthPolicies]
 	key := types.NamespacedName{Namespace: policy.Namespace, Name: policy.Name}
-	if !entitlement.Listed(live.GetAnnotations()[v1alpha1.AnnotationAuthPolicies], key) {
+	if !entitlement.Listed(contributors, key) && !entitlement.CutShort(contributors) {
 		return false
 	}
 	rule, found, err := unstructured.NestedSlice(live.Object, "spec", "rules", "authorization", subjectRuleName, "patternMatching", "patterns")

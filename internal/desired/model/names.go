@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
+	"github.com/opendatahub-io/maas-operator/internal/entitlement"
 	"github.com/opendatahub-io/maas-operator/internal/render"
 )
 
@@ -22,11 +23,26 @@ const (
 // all annotations of an object together may have 256 KiB.
 const maxContributors = 96 << 10
 
+const (
+	authPolicyPrefix           = "maas-auth-"
+	tokenRateLimitPolicyPrefix = "maas-trlp-"
+)
+
 // AuthPolicyName is the name of the AuthPolicy of a model.
-func AuthPolicyName(model string) string { return "maas-auth-" + model }
+func AuthPolicyName(model string) string { return authPolicyPrefix + model }
 
 // TokenRateLimitPolicyName is the name of the TokenRateLimitPolicy of a model.
-func TokenRateLimitPolicyName(model string) string { return "maas-trlp-" + model }
+func TokenRateLimitPolicyName(model string) string { return tokenRateLimitPolicyPrefix + model }
+
+// OfPolicyName returns the model whose generated policy has the given name.
+func OfPolicyName(policy string) (string, bool) {
+	for _, prefix := range []string{authPolicyPrefix, tokenRateLimitPolicyPrefix} {
+		if model, ok := strings.CutPrefix(policy, prefix); ok && model != "" {
+			return model, true
+		}
+	}
+	return "", false
+}
 
 // Labels find the generated policies of a model.
 func Labels(model types.NamespacedName) map[string]string {
@@ -44,15 +60,5 @@ func labels(model types.NamespacedName, partOf, component string) map[string]str
 	return out
 }
 
-// contributors joins sorted names; a list that is too long ends early.
-func contributors(keys []types.NamespacedName) string {
-	names := sortedKeys(keys)
-	size := 0
-	for i, name := range names {
-		if size += len(name) + 1; size > maxContributors {
-			names = names[:i]
-			break
-		}
-	}
-	return strings.Join(names, ",")
-}
+// contributors is the list of contributors for an annotation.
+func contributors(keys []types.NamespacedName) string { return entitlement.List(keys, maxContributors) }

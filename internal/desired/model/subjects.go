@@ -67,12 +67,3 @@ func memberKeys(members []member) []types.NamespacedName {
 	}
 	return out
 }
-
-func sortedKeys(keys []types.NamespacedName) []string {
-	out := make([]string, 0, len(keys))
-	for _, k := range keys {
-		out = append(out, k.String())
-	}
-	slices.Sort(out)
-	return out
-}

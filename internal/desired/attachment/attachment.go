@@ -1,0 +1,130 @@
+// Copyright The maas-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package attachment judges how a MaaSAuthPolicy or MaaSSubscription is doing:
+// first each model it refers to, then the whole. It is pure: facts go in, and
+// equal facts give equal words.
+package attachment
+
+import (
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
+	"github.com/opendatahub-io/maas-operator/internal/apperr"
+	"github.com/opendatahub-io/maas-operator/internal/kuadrant"
+)
+
+// State is what a reference to a model has come to.
+type State int
+
+// States, from worst to best.
+const (
+	// Lost references have no effect until somebody edits something, or the
+	// model gets a route.
+	Lost State = iota
+	// Broken references stand in a policy that the gateway does not enforce.
+	Broken
+	// Waiting references are fine; the gateway has not caught up yet.
+	Waiting
+	// Enforced references work.
+	Enforced
+)
+
+// Reference is the verdict on one model.
+type Reference struct {
+	// Model is the MaaSModelRef's key.
+	Model types.NamespacedName
+	// State is what it has come to.
+	State State
+	// Valid tells whether the reference itself is in order, whatever the
+	// gateway makes of it.
+	Valid bool
+	// Reason and Message explain the state; an enforced one needs no message.
+	Reason  v1alpha1.ConditionReason
+	Message string
+}
+
+// Facts are what a reference is judged by.
+type Facts struct {
+	// Key is the model's key, Model the object; nil when it does not exist.
+	Key   types.NamespacedName
+	Model *v1alpha1.MaaSModelRef
+	// Refusal says why the reference is left out of the model's policies: an
+	// [apperr.UserError], or nil.
+	Refusal error
+	// Policy is the generated policy in the cluster; nil when there is none.
+	Policy *unstructured.Unstructured
+}
+
+// Gone tells whether the model does not exist, or is about to go.
+func (f Facts) Gone() bool { return f.Model == nil || f.Model.DeletionTimestamp != nil }
+
+// admitted judges what does not depend on the policy. The second result is
+// true when that settles the reference.
+func (f Facts) admitted() (Reference, bool) {
+	r := Reference{Model: f.Key}
+	if f.Gone() {
+		return r.because(Lost, v1alpha1.ReasonNotFound, fmt.Sprintf("MaaSModelRef %s does not exist.", f.Key)), true
+	}
+	if user, ok := apperr.AsUser(f.Refusal); ok {
+		return r.because(Lost, v1alpha1.ConditionReason(user.Reason), user.Message), true
+	}
+	r.Valid = true
+	return r, false
+}
+
+// enforcement judges the reference by the policy's status.
+func (r Reference) enforcement(readiness kuadrant.Readiness) Reference {
+	switch {
+	case readiness.Enforced:
+		return r.because(Enforced, readiness.Reason, "")
+	case readiness.Waiting:
+		return r.because(Waiting, readiness.Reason, readiness.Message)
+	default:
+		return r.because(Broken, readiness.Reason, readiness.Message)
+	}
+}
+
+func (r Reference) because(state State, reason v1alpha1.ConditionReason, message string) Reference {
+	r.State, r.Reason, r.Message = state, reason, message
+	return r
+}
+
+// Verdict is what the whole object has come to.
+type Verdict struct {
+	Phase   v1alpha1.Phase
+	Ready   metav1.ConditionStatus
+	Reason  v1alpha1.ConditionReason
+	Message string
+}
+
+// Of folds the references of an object. Lost ones outrank broken policies, and
+// those outrank waiting. missing is the message for an object without any
+// reference.
+func Of(references []Reference, missing string) Verdict {
+	byState := map[State][]Reference{}
+	for _, r := range references {
+		byState[r.State] = append(byState[r.State], r)
+	}
+	lost, broken, waiting := byState[Lost], byState[Broken], byState[Waiting]
+	switch {
+	case len(references) == 0:
+		return Verdict{v1alpha1.PhaseInvalid, metav1.ConditionFalse, v1alpha1.ReasonInvalidSpec, missing}
+	case len(lost) == len(references):
+		return Verdict{v1alpha1.PhaseFailed, metav1.ConditionFalse, v1alpha1.ReasonReconcileFailed, lost[0].describe()}
+	case len(lost) > 0:
+		return Verdict{v1alpha1.PhaseDegraded, metav1.ConditionFalse, v1alpha1.ReasonPartialFailure, lost[0].describe()}
+	case len(broken) > 0:
+		return Verdict{v1alpha1.PhaseDegraded, metav1.ConditionFalse, v1alpha1.ReasonPartialFailure, broken[0].describe()}
+	case len(waiting) > 0:
+		return Verdict{v1alpha1.PhasePending, metav1.ConditionUnknown, v1alpha1.ReasonUnknown, waiting[0].describe()}
+	default:
+		return Verdict{v1alpha1.PhaseActive, metav1.ConditionTrue, v1alpha1.ReasonReconciled, ""}
+	}
+}
+
+func (r Reference) describe() string { return fmt.Sprintf("Model %s: %s", r.Model, r.Message) }

@@ -1,0 +1,186 @@
+// Copyright The maas-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package attachment_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
+	"github.com/opendatahub-io/maas-operator/internal/apperr"
+	"github.com/opendatahub-io/maas-operator/internal/desired/attachment"
+	"github.com/opendatahub-io/maas-operator/internal/entitlement"
+	"github.com/opendatahub-io/maas-operator/internal/kuadrant"
+)
+
+var ref = types.NamespacedName{Namespace: "llm", Name: "m"}
+
+func TestVerdict(t *testing.T) {
+	t.Parallel()
+	of := func(states ...attachment.State) []attachment.Reference {
+		var out []attachment.Reference
+		for _, state := range states {
+			out = append(out, attachment.Reference{Model: ref, State: state})
+		}
+		return out
+	}
+	tests := map[string]struct {
+		references []attachment.Reference
+		wantPhase  v1alpha1.Phase
+		wantReady  metav1.ConditionStatus
+		wantReason v1alpha1.ConditionReason
+	}{
+		"no model at all is invalid":             {nil, v1alpha1.PhaseInvalid, metav1.ConditionFalse, v1alpha1.ReasonInvalidSpec},
+		"everything enforced is active":          {of(attachment.Enforced, attachment.Enforced), v1alpha1.PhaseActive, metav1.ConditionTrue, v1alpha1.ReasonReconciled},
+		"nothing usable is failed":               {of(attachment.Lost, attachment.Lost), v1alpha1.PhaseFailed, metav1.ConditionFalse, v1alpha1.ReasonReconcileFailed},
+		"one lost model degrades the others":     {of(attachment.Enforced, attachment.Lost), v1alpha1.PhaseDegraded, metav1.ConditionFalse, v1alpha1.ReasonPartialFailure},
+		"a policy that is not enforced degrades": {of(attachment.Enforced, attachment.Broken), v1alpha1.PhaseDegraded, metav1.ConditionFalse, v1alpha1.ReasonPartialFailure},
+		"a policy not judged yet is pending":     {of(attachment.Enforced, attachment.Waiting), v1alpha1.PhasePending, metav1.ConditionUnknown, v1alpha1.ReasonUnknown},
+		"a lost model outranks waiting":          {of(attachment.Waiting, attachment.Lost), v1alpha1.PhaseDegraded, metav1.ConditionFalse, v1alpha1.ReasonPartialFailure},
+		"a broken policy outranks waiting":       {of(attachment.Waiting, attachment.Broken), v1alpha1.PhaseDegraded, metav1.ConditionFalse, v1alpha1.ReasonPartialFailure},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got := attachment.Of(test.references, "spec is required")
+			want := attachment.Verdict{Phase: test.wantPhase, Ready: test.wantReady, Reason: test.wantReason, Message: got.Message}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("Of() (-want +got):\n%s", diff)
+			}
+			if (got.Message == "") != (got.Ready == metav1.ConditionTrue) {
+				t.Errorf("message = %q with Ready=%s: exactly trouble needs words", got.Message, got.Ready)
+			}
+		})
+	}
+}
+
+// judged is a policy at generation 2 that was enforced at the given generation.
+func judged(kind schema.GroupVersionKind, observed int64) *unstructured.Unstructured {
+	p := kuadrant.New(kind)
+	p.SetGeneration(2)
+	p.Object["status"] = map[string]any{"observedGeneration": observed, "conditions": []any{
+		map[string]any{"type": "Accepted", "status": "True", "reason": "Accepted"},
+		map[string]any{"type": "Enforced", "status": "True", "reason": "Enforced"},
+	}}
+	return p
+}
+
+func limits(observed int64, limitName, clause string, annotations map[string]string) *unstructured.Unstructured {
+	p := judged(kuadrant.TokenRateLimitPolicy, observed)
+	p.SetAnnotations(annotations)
+	p.Object["spec"] = map[string]any{"limits": map[string]any{limitName: map[string]any{
+		"when": []any{map[string]any{"predicate": "auth.identity.selected_subscription_id == \"" + clause + "\""}},
+	}}}
+	return p
+}
+
+func routed() *v1alpha1.MaaSModelRef {
+	m := &v1alpha1.MaaSModelRef{ObjectMeta: metav1.ObjectMeta{Namespace: ref.Namespace, Name: ref.Name}}
+	m.Status.HTTPRouteName = "route"
+	return m
+}
+
+func going() *v1alpha1.MaaSModelRef {
+	m := routed()
+	m.DeletionTimestamp = &metav1.Time{}
+	return m
+}
+
+func TestSubscription(t *testing.T) {
+	t.Parallel()
+	const rateSet, other = "tokens-1-per-1m", "0000000000000000"
+	clause := entitlement.ShortID("tenant/s@llm/m")
+	excluded := func(list string) map[string]string {
+		return map[string]string{v1alpha1.AnnotationExcludedSubscriptions: list}
+	}
+	was := func(generation int64) v1alpha1.MaaSSubscriptionStatus {
+		return v1alpha1.MaaSSubscriptionStatus{ObservedGeneration: generation, TokenRateLimitStatuses: []v1alpha1.TokenRateLimitStatus{{
+			ResourceRefStatus: v1alpha1.ResourceRefStatus{Namespace: "llm", Name: "maas-trlp-m", Ready: true}, Model: "m",
+		}}}
+	}
+	foreign := apperr.User(v1alpha1.ReasonForeignTenant, "Not yours.")
+	unrouted := &v1alpha1.MaaSModelRef{}
+	tests := map[string]struct {
+		facts      attachment.Facts
+		before     v1alpha1.MaaSSubscriptionStatus
+		wantState  attachment.State
+		wantReason v1alpha1.ConditionReason
+		wantValid  bool
+	}{
+		"enforced with its clause and rates":              {attachment.Facts{Model: routed(), Policy: limits(2, rateSet, clause, nil)}, was(0), attachment.Enforced, v1alpha1.ReasonAcceptedEnforced, true},
+		"the model does not exist":                        {attachment.Facts{}, was(0), attachment.Lost, v1alpha1.ReasonNotFound, false},
+		"the model is going":                              {attachment.Facts{Model: going()}, was(0), attachment.Lost, v1alpha1.ReasonNotFound, false},
+		"the entry is refused":                            {attachment.Facts{Model: routed(), Refusal: foreign}, was(0), attachment.Lost, v1alpha1.ReasonForeignTenant, false},
+		"the model has no route":                          {attachment.Facts{Model: unrouted}, was(0), attachment.Lost, v1alpha1.ReasonBackendNotReady, true},
+		"no policy yet":                                   {attachment.Facts{Model: routed()}, was(0), attachment.Waiting, v1alpha1.ReasonNotFound, true},
+		"an older generation is enforced":                 {attachment.Facts{Model: routed(), Policy: limits(1, rateSet, clause, nil)}, was(0), attachment.Waiting, v1alpha1.ReasonNotAccepted, true},
+		"enforced, but with other rates":                  {attachment.Facts{Model: routed(), Policy: limits(2, "tokens-2-per-1m", clause, nil)}, was(0), attachment.Waiting, v1alpha1.ReasonNotFound, true},
+		"enforced, but without its clause":                {attachment.Facts{Model: routed(), Policy: limits(2, rateSet, other, nil)}, was(0), attachment.Waiting, v1alpha1.ReasonNotFound, true},
+		"left out for want of space":                      {attachment.Facts{Model: routed(), Policy: limits(2, rateSet, other, excluded("tenant/s"))}, was(0), attachment.Lost, v1alpha1.ReasonTooManyMembers, false},
+		"left out, and the list had no space either":      {attachment.Facts{Model: routed(), Policy: limits(2, rateSet, other, excluded("tenant/a,..."))}, was(0), attachment.Lost, v1alpha1.ReasonTooManyMembers, false},
+		"others are left out":                             {attachment.Facts{Model: routed(), Policy: limits(2, rateSet, clause, excluded("tenant/a,..."))}, was(0), attachment.Enforced, v1alpha1.ReasonAcceptedEnforced, true},
+		"others' changes do not take back what was ready": {attachment.Facts{Model: routed(), Policy: limits(1, rateSet, clause, nil)}, was(5), attachment.Enforced, v1alpha1.ReasonAcceptedEnforced, true},
+		"a new spec is judged anew":                       {attachment.Facts{Model: routed(), Policy: limits(1, rateSet, clause, nil)}, was(4), attachment.Waiting, v1alpha1.ReasonNotAccepted, true},
+		"what was ready is lost when its clause goes":     {attachment.Facts{Model: routed(), Policy: limits(2, rateSet, other, nil)}, was(5), attachment.Waiting, v1alpha1.ReasonNotFound, true},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := &v1alpha1.MaaSSubscription{ObjectMeta: metav1.ObjectMeta{Namespace: "tenant", Name: "s", Generation: 5}}
+			s.Status.RateLimitIdentity = v1alpha1.RateLimitIdentityShort
+			test.facts.Key = ref
+			got := attachment.OfSubscription(test.facts, s, entitlement.RateSet{Name: rateSet}, test.before)
+			want := attachment.Reference{Model: ref, State: test.wantState, Reason: test.wantReason, Valid: test.wantValid, Message: got.Message}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("OfSubscription() (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestAuthPolicy(t *testing.T) {
+	t.Parallel()
+	policy := func(observed int64, contributors string, predicates ...any) *unstructured.Unstructured {
+		p := judged(kuadrant.AuthPolicy, observed)
+		p.SetAnnotations(map[string]string{v1alpha1.AnnotationAuthPolicies: contributors})
+		authorization := map[string]any{}
+		if len(predicates) > 0 {
+			authorization["subject-allowed"] = map[string]any{"patternMatching": map[string]any{"patterns": predicates}}
+		}
+		p.Object["spec"] = map[string]any{"rules": map[string]any{"authorization": authorization}}
+		return p
+	}
+	alice := map[string]any{"predicate": `x in ["alice"]`}
+	tests := map[string]struct {
+		facts      attachment.Facts
+		wantState  attachment.State
+		wantReason v1alpha1.ConditionReason
+	}{
+		"enforced with its subjects":            {attachment.Facts{Model: routed(), Policy: policy(2, "tenant/p", alice)}, attachment.Enforced, v1alpha1.ReasonAcceptedEnforced},
+		"enforced without a subjects rule":      {attachment.Facts{Model: routed(), Policy: policy(2, "tenant/p")}, attachment.Enforced, v1alpha1.ReasonAcceptedEnforced},
+		"the list of contributors is cut short": {attachment.Facts{Model: routed(), Policy: policy(2, "tenant/a,...", alice)}, attachment.Enforced, v1alpha1.ReasonAcceptedEnforced},
+		"not among the contributors yet":        {attachment.Facts{Model: routed(), Policy: policy(2, "tenant/a", alice)}, attachment.Waiting, v1alpha1.ReasonNotFound},
+		"the rule lacks a subject":              {attachment.Facts{Model: routed(), Policy: policy(2, "tenant/p", map[string]any{"predicate": `x in ["bob"]`})}, attachment.Waiting, v1alpha1.ReasonNotFound},
+		"not enforced for its generation":       {attachment.Facts{Model: routed(), Policy: policy(1, "tenant/p", alice)}, attachment.Waiting, v1alpha1.ReasonNotAccepted},
+		"no policy yet":                         {attachment.Facts{Model: routed()}, attachment.Waiting, v1alpha1.ReasonNotFound},
+		"the model does not exist":              {attachment.Facts{}, attachment.Lost, v1alpha1.ReasonNotFound},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := &v1alpha1.MaaSAuthPolicy{ObjectMeta: metav1.ObjectMeta{Namespace: "tenant", Name: "p"}}
+			p.Spec.Subjects.Users = []string{"alice"}
+			test.facts.Key = ref
+			got := attachment.OfAuthPolicy(test.facts, p)
+			if got.State != test.wantState || got.Reason != test.wantReason {
+				t.Errorf("OfAuthPolicy() = %d, %s (%s), want %d, %s", got.State, got.Reason, got.Message, test.wantState, test.wantReason)
+			}
+		})
+	}
+}
