@@ -18,12 +18,12 @@ import (
 	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
 	"github.com/opendatahub-io/maas-operator/controllers/trigger"
 	"github.com/opendatahub-io/maas-operator/internal/apply"
 	"github.com/opendatahub-io/maas-operator/internal/facts"
+	"github.com/opendatahub-io/maas-operator/internal/finalizer"
 	"github.com/opendatahub-io/maas-operator/internal/tenancy/lookup"
 )
 
@@ -78,21 +78,5 @@ func (r *Reconciler) newScope(ctx context.Context, key types.NamespacedName) (*s
 // ensureFinalizer comes before anything is generated for the model: the route in
 // the status is what modelpolicy waits for.
 func (r *Reconciler) ensureFinalizer(ctx context.Context, s *scope) error {
-	return client.IgnoreNotFound(r.patchFinalizers(ctx, s.model, controllerutil.AddFinalizer))
-}
-
-// patchFinalizers sends nothing but the finalizers, so that a stored object that
-// would be refused today can still be taken in and let go.
-func (r *Reconciler) patchFinalizers(ctx context.Context, model *v1alpha1.MaaSModelRef, change func(client.Object, string) bool) error {
-	before := model.DeepCopy()
-	after := model.DeepCopy()
-	if !change(after, v1alpha1.FinalizerModelCleanup) {
-		return nil
-	}
-	patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
-	if err := r.Client.Patch(ctx, after, patch, client.FieldOwner(v1alpha1.FieldOwner)); err != nil {
-		return fmt.Errorf("change finalizers of MaaSModelRef %s: %w", client.ObjectKeyFromObject(model), err)
-	}
-	model.Finalizers, model.ResourceVersion = after.Finalizers, after.ResourceVersion
-	return nil
+	return finalizer.Add(ctx, r.Client, s.model, v1alpha1.FinalizerModelCleanup)
 }

@@ -17,9 +17,6 @@ import (
 	"github.com/opendatahub-io/maas-operator/internal/desired/modelstatus"
 )
 
-// reasonConflictResolved is an event only: the condition then says UniqueIdentity.
-const reasonConflictResolved = "ModelNameConflictResolved"
-
 // finish writes the verdict on the facts, in one patch and only when it says
 // something else than before, and records what changed.
 func (r *Reconciler) finish(ctx context.Context, s *scope) (ctrl.Result, error) {
@@ -96,7 +93,7 @@ func (r *Reconciler) reportIdentity(model *v1alpha1.MaaSModelRef, t conditions.T
 	case t.After.Status == metav1.ConditionFalse && t.Changed():
 		r.emit(model, t.After.Reason, t.After)
 	case t.After.Status == metav1.ConditionTrue && t.Before.Status == metav1.ConditionFalse:
-		r.emit(model, reasonConflictResolved, t.After)
+		r.emit(model, string(v1alpha1.EventModelNameConflictResolved), t.After)
 	}
 }
 
@@ -112,5 +109,5 @@ func (r *Reconciler) emit(model *v1alpha1.MaaSModelRef, reason string, c metav1.
 	if c.Message != "" {
 		note = c.Message
 	}
-	r.Events.Eventf(model, nil, severity, reason, "Reconcile", "%s", conditions.Truncate(note))
+	r.Events.Eventf(model, nil, severity, reason, string(v1alpha1.ActionReconcile), "%s", conditions.Truncate(note))
 }

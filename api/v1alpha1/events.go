@@ -1,0 +1,26 @@
+// Copyright The maas-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package v1alpha1
+
+// EventReason is the reason of an event that is no reason of a condition. Most
+// events tell of a condition that changed, and carry the condition's reason.
+type EventReason string
+
+// Reasons of events alone.
+const (
+	// EventModelNameConflictResolved: the model no longer shares its alias with
+	// another model of its namespace.
+	EventModelNameConflictResolved EventReason = "ModelNameConflictResolved"
+)
+
+// EventAction is the action of an event: what the operator was doing.
+type EventAction string
+
+// Actions of events.
+const (
+	// ActionReconcile: the operator brought an object up to date.
+	ActionReconcile EventAction = "Reconcile"
+	// ActionDelete: the operator cleaned up after an object that is being deleted.
+	ActionDelete EventAction = "Delete"
+)
