@@ -71,20 +71,20 @@ func rate(limit int64, window string) v1alpha1.TokenRateLimit {
 	return v1alpha1.TokenRateLimit{Limit: limit, Window: window}
 }
 
-func build(t *testing.T, in model.Input) model.Output {
-	t.Helper()
+func build(tb testing.TB, in model.Input) model.Output {
+	tb.Helper()
 	out, err := model.Build(in)
 	if err != nil {
-		t.Fatalf("Build() error = %v", err)
+		tb.Fatalf("Build() error = %v", err)
 	}
 	return out
 }
 
-func engine(t *testing.T) *render.Engine {
-	t.Helper()
+func engine(tb testing.TB) *render.Engine {
+	tb.Helper()
 	e, err := render.New(templates.FS, desired.Components())
 	if err != nil {
-		t.Fatalf("render.New() error = %v", err)
+		tb.Fatalf("render.New() error = %v", err)
 	}
 	return e
 }

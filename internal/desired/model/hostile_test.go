@@ -16,11 +16,11 @@ import (
 	"github.com/opendatahub-io/maas-operator/templates/values"
 )
 
-func limitsRequest(t *testing.T) render.Request {
-	t.Helper()
+func limitsRequest(tb testing.TB) render.Request {
+	tb.Helper()
 	in := input()
 	in.Subscriptions = []model.Subscription{short("gold", rate(100, "1m")), legacy("silver", rate(100, "1m"))}
-	p := build(t, in).TokenRateLimitPolicy
+	p := build(tb, in).TokenRateLimitPolicy
 	return render.Request{ID: model.TokenRateLimitPolicyTemplate, Namespace: p.Meta.Namespace, Name: p.Meta.Name, Values: *p}
 }
 

@@ -95,8 +95,9 @@ func inLiteral(text string) bool {
 	return open != 0
 }
 
-// sameStructure compares all but the texts of two objects.
-func sameStructure(want, got *unstructured.Unstructured) error {
+// SameStructure compares the identities of two objects, and all but the texts
+// of what they say.
+func SameStructure(want, got *unstructured.Unstructured) error {
 	if diff := cmp.Diff(skeleton(want.Object), skeleton(got.Object)); diff != "" {
 		return fmt.Errorf("changes the structure (-want +got):\n%s", diff)
 	}
