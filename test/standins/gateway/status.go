@@ -11,6 +11,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	gwapiv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/opendatahub-io/maas-operator/test/standins/status"
 )
 
 // gatewayRef is one parent reference that names a Gateway.
@@ -71,19 +73,19 @@ func setGatewayStatus(gateway *gwapiv1.Gateway, attached map[gwapiv1.SectionName
 
 func listenerStatus(gateway *gwapiv1.Gateway, l gwapiv1.Listener, attached int32) gwapiv1.ListenerStatus {
 	group := gwapiv1.Group(gwapiv1.GroupName)
-	status := gwapiv1.ListenerStatus{
+	out := gwapiv1.ListenerStatus{
 		Name:           l.Name,
 		AttachedRoutes: attached,
 		SupportedKinds: []gwapiv1.RouteGroupKind{{Group: &group, Kind: "HTTPRoute"}},
 	}
 	for _, existing := range gateway.Status.Listeners {
 		if existing.Name == l.Name {
-			status.Conditions = existing.Conditions
+			out.Conditions = existing.Conditions
 		}
 	}
 	for _, c := range []struct {
 		kind   gwapiv1.ListenerConditionType
-		status bool
+		holds  bool
 		reason gwapiv1.ListenerConditionReason
 	}{
 		{gwapiv1.ListenerConditionAccepted, true, gwapiv1.ListenerReasonAccepted},
@@ -91,17 +93,17 @@ func listenerStatus(gateway *gwapiv1.Gateway, l gwapiv1.Listener, attached int32
 		{gwapiv1.ListenerConditionProgrammed, true, gwapiv1.ListenerReasonProgrammed},
 		{gwapiv1.ListenerConditionResolvedRefs, true, gwapiv1.ListenerReasonResolvedRefs},
 	} {
-		meta.SetStatusCondition(&status.Conditions, condition(gateway.Generation, string(c.kind), c.status, string(c.reason), ""))
+		meta.SetStatusCondition(&out.Conditions, condition(gateway.Generation, string(c.kind), c.holds, string(c.reason), ""))
 	}
-	return status
+	return out
 }
 
 // setRouteStatus writes our entries and keeps those of other controllers.
 func setRouteStatus(route *gwapiv1.HTTPRoute, namespace *corev1.Namespace, parents []parent) {
-	status := []gwapiv1.RouteParentStatus{} // parents is required, so never null
+	out := []gwapiv1.RouteParentStatus{} // parents is required, so never null
 	for _, s := range route.Status.Parents {
 		if s.ControllerName != ControllerName {
-			status = append(status, s)
+			out = append(out, s)
 		}
 	}
 	for _, p := range parents {
@@ -116,9 +118,9 @@ func setRouteStatus(route *gwapiv1.HTTPRoute, namespace *corev1.Namespace, paren
 			string(gwapiv1.RouteConditionAccepted), reason == gwapiv1.RouteReasonAccepted, string(reason), message))
 		meta.SetStatusCondition(&entry.Conditions, condition(route.Generation,
 			string(gwapiv1.RouteConditionResolvedRefs), true, string(gwapiv1.RouteReasonResolvedRefs), "All references resolved"))
-		status = append(status, entry)
+		out = append(out, entry)
 	}
-	route.Status.Parents = status
+	route.Status.Parents = out
 }
 
 // attachments lists the listeners of a gateway that an accepted route names;
@@ -148,10 +150,9 @@ func equalPtr[T comparable](a, b *T) bool {
 	return *a == *b
 }
 
-func condition(generation int64, conditionType string, status bool, reason, message string) metav1.Condition {
-	s := metav1.ConditionFalse
-	if status {
-		s = metav1.ConditionTrue
-	}
-	return metav1.Condition{Type: conditionType, Status: s, ObservedGeneration: generation, Reason: reason, Message: message}
+// condition is one that was judged by a generation of its object.
+func condition(generation int64, conditionType string, holds bool, reason, message string) metav1.Condition {
+	c := status.Condition(conditionType, holds, reason, message)
+	c.ObservedGeneration = generation
+	return c
 }

@@ -12,10 +12,11 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	gwapiv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/opendatahub-io/maas-operator/test/standins/status"
 )
 
 const (
@@ -136,17 +137,6 @@ func commonPath(route *gwapiv1.HTTPRoute) string {
 	return path
 }
 
-func conditionsOf(service *unstructured.Unstructured) ([]metav1.Condition, error) {
-	status, _, _ := unstructured.NestedMap(service.Object, "status")
-	var typed struct {
-		Conditions []metav1.Condition `json:"conditions,omitempty"`
-	}
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(status, &typed); err != nil {
-		return nil, fmt.Errorf("read status conditions: %w", err)
-	}
-	return typed.Conditions, nil
-}
-
 // statusCondition has no observedGeneration: KServe's conditions carry none,
 // and the field would be pruned.
 type statusCondition struct {
@@ -174,17 +164,5 @@ func setStatus(service *unstructured.Unstructured, conditions []metav1.Condition
 			Type: c.Type, Status: c.Status, LastTransitionTime: c.LastTransitionTime, Reason: c.Reason, Message: c.Message,
 		})
 	}
-	status, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&typed)
-	if err != nil {
-		return fmt.Errorf("encode status: %w", err)
-	}
-	return unstructured.SetNestedMap(service.Object, status, "status")
-}
-
-func condition(conditionType string, ready bool, reason, message string) metav1.Condition {
-	status := metav1.ConditionFalse
-	if ready {
-		status = metav1.ConditionTrue
-	}
-	return metav1.Condition{Type: conditionType, Status: status, Reason: reason, Message: message}
+	return status.Set(service, &typed)
 }

@@ -18,6 +18,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	gwapiv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/opendatahub-io/maas-operator/test/standins/status"
 )
 
 type reconciler struct {
@@ -87,7 +89,7 @@ func (r *reconciler) ensureRoutes(ctx context.Context, service *unstructured.Uns
 
 func (r *reconciler) writeStatus(ctx context.Context, service *unstructured.Unstructured, routes []gwapiv1.HTTPRoute, addresses []address) error {
 	before := service.DeepCopy()
-	conditions, err := conditionsOf(service)
+	conditions, err := status.Conditions(service)
 	if err != nil {
 		return err
 	}
@@ -109,24 +111,24 @@ func (r *reconciler) writeStatus(ctx context.Context, service *unstructured.Unst
 
 // judge derives the conditions of a service from its routes.
 func judge(service *unstructured.Unstructured, routes []gwapiv1.HTTPRoute) []metav1.Condition {
-	workload := condition("WorkloadsReady", true, "", "")
+	workload := status.Condition("WorkloadsReady", true, "", "")
 	if message, failing := service.GetAnnotations()[AnnotationNotReady]; failing {
-		workload = condition("WorkloadsReady", false, "WorkloadNotReady", message)
+		workload = status.Condition("WorkloadsReady", false, "WorkloadNotReady", message)
 	}
-	router := condition("RouterReady", true, "", "")
+	router := status.Condition("RouterReady", true, "", "")
 	_, wantsRoute, _ := unstructured.NestedMap(service.Object, "spec", "router", "route")
 	if wantsRoute && len(routes) == 0 {
-		router = condition("RouterReady", false, "HTTPRoutesNotReady", "The referenced HTTPRoutes do not exist")
+		router = status.Condition("RouterReady", false, "HTTPRoutesNotReady", "The referenced HTTPRoutes do not exist")
 	}
 	for i := range routes {
 		if !accepted(&routes[i]) {
-			router = condition("RouterReady", false, "HTTPRoutesNotReady", fmt.Sprintf("HTTPRoute %s is not accepted by a gateway", routes[i].Name))
+			router = status.Condition("RouterReady", false, "HTTPRoutesNotReady", fmt.Sprintf("HTTPRoute %s is not accepted by a gateway", routes[i].Name))
 		}
 	}
-	ready := condition("Ready", true, "", "")
+	ready := status.Condition("Ready", true, "", "")
 	for _, c := range []metav1.Condition{workload, router} {
 		if c.Status == metav1.ConditionFalse {
-			ready = condition("Ready", false, c.Reason, c.Message)
+			ready = status.Condition("Ready", false, c.Reason, c.Message)
 		}
 	}
 	return []metav1.Condition{workload, router, ready}

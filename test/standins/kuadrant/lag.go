@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"os"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -79,7 +80,44 @@ func (c *clock) forget(r request) {
 type brake struct {
 	on   atomic.Bool
 	file string
+
+	mu   sync.Mutex
+	held map[request]bool
 }
+
+// holds reports whether a policy has to wait, and remembers those that do.
+func (b *brake) holds(r request) bool {
+	engaged := b.engaged()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if engaged {
+		b.held[r] = true
+	} else {
+		delete(b.held, r)
+	}
+	return engaged
+}
+
+// forget drops a policy that is gone.
+func (b *brake) forget(r request) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	delete(b.held, r)
+}
+
+// waiting lists the policies whose turn came while the brake was on.
+func (b *brake) waiting() []string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	out := make([]string, 0, len(b.held))
+	for r := range b.held {
+		out = append(out, fmt.Sprintf("%s %s", r.kind, r.name))
+	}
+	slices.Sort(out)
+	return out
+}
+
+func newBrake(file string) *brake { return &brake{file: file, held: map[request]bool{}} }
 
 func (b *brake) engaged() bool {
 	if b.on.Load() {

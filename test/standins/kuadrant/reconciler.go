@@ -11,11 +11,12 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/opendatahub-io/maas-operator/test/standins/status"
 )
 
 // stallPoll is how often a stalled stand-in looks whether it may go on.
@@ -40,12 +41,13 @@ func (r *reconciler) Reconcile(ctx context.Context, req request) (reconcile.Resu
 	u := newUnstructured(req.kind)
 	if err := r.client.Get(ctx, req.name, u); err != nil {
 		r.clock.forget(req)
+		r.brake.forget(req)
 		return reconcile.Result{}, client.IgnoreNotFound(err)
 	}
 	if !u.GetDeletionTimestamp().IsZero() || u.GetAnnotations()[AnnotationStall] == "true" {
 		return reconcile.Result{}, nil
 	}
-	if r.brake.engaged() {
+	if r.brake.holds(req) {
 		return reconcile.Result{RequeueAfter: stallPoll}, nil
 	}
 	r.clock.observe(req, u.GetGeneration())
@@ -63,7 +65,7 @@ func (r *reconciler) Reconcile(ctx context.Context, req request) (reconcile.Resu
 
 // write updates the status when it is not right yet.
 func (r *reconciler) write(ctx context.Context, u *unstructured.Unstructured, v verdict) error {
-	conditions, err := conditionsOf(u)
+	conditions, err := status.Conditions(u)
 	if err != nil {
 		return err
 	}
@@ -72,7 +74,11 @@ func (r *reconciler) write(ctx context.Context, u *unstructured.Unstructured, v 
 		return nil
 	}
 	u = u.DeepCopy()
-	if err := setStatus(u, conditions); err != nil {
+	typed := struct {
+		ObservedGeneration int64              `json:"observedGeneration,omitempty"`
+		Conditions         []metav1.Condition `json:"conditions,omitempty"`
+	}{ObservedGeneration: u.GetGeneration(), Conditions: conditions}
+	if err := status.Set(u, &typed); err != nil {
 		return err
 	}
 	err = r.client.Status().Update(ctx, u)
@@ -85,29 +91,6 @@ func (r *reconciler) write(ctx context.Context, u *unstructured.Unstructured, v 
 	ctrl.LoggerFrom(ctx).V(1).Info("Wrote policy status", "kind", u.GetKind(), "policy", client.ObjectKeyFromObject(u).String(),
 		"generation", u.GetGeneration())
 	return nil
-}
-
-func conditionsOf(u *unstructured.Unstructured) ([]metav1.Condition, error) {
-	status, _, _ := unstructured.NestedMap(u.Object, "status")
-	var typed struct {
-		Conditions []metav1.Condition `json:"conditions,omitempty"`
-	}
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(status, &typed); err != nil {
-		return nil, fmt.Errorf("read status conditions: %w", err)
-	}
-	return typed.Conditions, nil
-}
-
-func setStatus(u *unstructured.Unstructured, conditions []metav1.Condition) error {
-	typed := struct {
-		ObservedGeneration int64              `json:"observedGeneration,omitempty"`
-		Conditions         []metav1.Condition `json:"conditions,omitempty"`
-	}{ObservedGeneration: u.GetGeneration(), Conditions: conditions}
-	status, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&typed)
-	if err != nil {
-		return fmt.Errorf("encode status: %w", err)
-	}
-	return unstructured.SetNestedMap(u.Object, status, "status")
 }
 
 func newUnstructured(kind Kind) *unstructured.Unstructured {

@@ -10,6 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/opendatahub-io/maas-operator/test/standins/status"
 )
 
 // Condition types and reasons, named as kuadrant-operator names them.
@@ -34,19 +36,19 @@ type verdict struct {
 
 func (c *checker) judge(p *policy, t *topology) verdict {
 	if !t.targetFound {
-		return verdict{accepted: condition(ConditionAccepted, false, ReasonTargetNotFound,
+		return verdict{accepted: status.Condition(ConditionAccepted, false, ReasonTargetNotFound,
 			fmt.Sprintf("%s target %s was not found", p.kind, p.target.name.Name))}
 	}
 	enforced := c.judgeEnforced(p, t)
 	return verdict{
-		accepted: condition(ConditionAccepted, true, ReasonAccepted, fmt.Sprintf("%s has been accepted", p.kind)),
+		accepted: status.Condition(ConditionAccepted, true, ReasonAccepted, fmt.Sprintf("%s has been accepted", p.kind)),
 		enforced: &enforced,
 	}
 }
 
 func (c *checker) judgeEnforced(p *policy, t *topology) metav1.Condition {
 	refuse := func(reason, format string, args ...any) metav1.Condition {
-		return condition(ConditionEnforced, false, reason, string(p.kind)+" "+fmt.Sprintf(format, args...))
+		return status.Condition(ConditionEnforced, false, reason, string(p.kind)+" "+fmt.Sprintf(format, args...))
 	}
 	e := t.effectOf(p)
 	switch {
@@ -61,13 +63,13 @@ func (c *checker) judgeEnforced(p *policy, t *topology) metav1.Condition {
 	gateway, authorino := c.checkAll(p.expressions, e.authBound)
 	switch {
 	case len(gateway) > 0:
-		return condition(ConditionEnforced, false, ReasonInvalidCelExpression, fmt.Sprintf("validation issues: %v", gateway))
+		return status.Condition(ConditionEnforced, false, ReasonInvalidCelExpression, fmt.Sprintf("validation issues: %v", gateway))
 	case authorino != nil:
 		return refuse(ReasonUnknown, "waiting for the following components to sync: [AuthConfig (%s)]", authorino)
 	case len(e.overriddenBy) > 0:
-		return condition(ConditionEnforced, true, ReasonEnforced, fmt.Sprintf("%s has been partially enforced", p.kind))
+		return status.Condition(ConditionEnforced, true, ReasonEnforced, fmt.Sprintf("%s has been partially enforced", p.kind))
 	default:
-		return condition(ConditionEnforced, true, ReasonEnforced, fmt.Sprintf("%s has been successfully enforced", p.kind))
+		return status.Condition(ConditionEnforced, true, ReasonEnforced, fmt.Sprintf("%s has been successfully enforced", p.kind))
 	}
 }
 
@@ -77,14 +79,6 @@ func overriddenRules(p *policy, by []types.NamespacedName) string {
 		rules = append(rules, fmt.Sprintf("%s by %s.kuadrant.io:%s", name, strings.ToLower(string(p.kind)), by[0]))
 	}
 	return strings.Join(rules, ", ")
-}
-
-func condition(conditionType string, status bool, reason, message string) metav1.Condition {
-	s := metav1.ConditionFalse
-	if status {
-		s = metav1.ConditionTrue
-	}
-	return metav1.Condition{Type: conditionType, Status: s, Reason: reason, Message: message}
 }
 
 // applyTo merges the verdict into existing conditions and reports a change.

@@ -10,6 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/opendatahub-io/maas-operator/test/standins/status"
 )
 
 var (
@@ -224,8 +226,8 @@ func TestVerdictAppliedTwiceChangesNothing(t *testing.T) {
 
 func TestVerdictWithoutEnforcedRemovesTheCondition(t *testing.T) {
 	t.Parallel()
-	conditions := []metav1.Condition{condition(ConditionEnforced, true, ReasonEnforced, "")}
-	v := verdict{accepted: condition(ConditionAccepted, false, ReasonTargetNotFound, "gone")}
+	conditions := []metav1.Condition{status.Condition(ConditionEnforced, true, ReasonEnforced, "")}
+	v := verdict{accepted: status.Condition(ConditionAccepted, false, ReasonTargetNotFound, "gone")}
 	if !v.applyTo(&conditions) {
 		t.Error("no change reported")
 	}
