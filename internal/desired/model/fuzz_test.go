@@ -68,7 +68,7 @@ const maxFuzzed = 4 << 10
 // they keep their identity and structure, their CEL keeps its syntax tree but
 // for text constants, and what must arrive does.
 func FuzzPolicies(f *testing.F) {
-	e, env := engine(f), celParser(f)
+	e, parser := engine(f), newCELParser(f)
 	benign, err := texts{"bob", "testers", "team", "gold", "route", "red", "audience", issuer, oidcID}.objects(e)
 	if err != nil {
 		f.Fatal(err)
@@ -100,7 +100,7 @@ func FuzzPolicies(f *testing.F) {
 			if err := rendertest.SameStructure(benign[i], objects[i]); err != nil {
 				t.Fatalf("texts %q: %s: %v", x.all(), objects[i].GetKind(), err)
 			}
-			sameCEL(t, env, objects[i].GetKind(), benign[i].Object, objects[i].Object, arrived)
+			parser.compare(t, objects[i].GetKind(), benign[i].Object, objects[i].Object, arrived)
 		}
 		for _, text := range []string{user, tenantNamespace + "/" + subscription + "@" + reference, route, audience, issuer, client} {
 			if !arrived[text] {
@@ -110,47 +110,70 @@ func FuzzPolicies(f *testing.F) {
 	})
 }
 
-// sameCEL compares two trees of the same structure: where expressions differ,
+// celParser compares expressions.
+type celParser struct {
+	env *cel.Env
+	// benign are the syntax trees of the expressions compared with, by text.
+	benign map[string][]string
+}
+
+func newCELParser(f *testing.F) *celParser {
+	f.Helper()
+	env, err := cel.NewEnv(cel.OptionalTypes())
+	if err != nil {
+		f.Fatalf("make environment: %v", err)
+	}
+	return &celParser{env: env, benign: map[string][]string{}}
+}
+
+// compare looks at two trees of the same structure: where expressions differ,
 // their syntax trees do so in text constants only. It gathers these and all
 // other texts.
-func sameCEL(t *testing.T, env *cel.Env, path string, benign, hostile any, arrived map[string]bool) {
+func (p *celParser) compare(t *testing.T, path string, benign, hostile any, arrived map[string]bool) {
 	t.Helper()
 	switch node := hostile.(type) {
 	case map[string]any:
 		for key, value := range node {
-			below := path + "." + key
-			text, ok := value.(string)
-			if !ok || key != "predicate" && key != "expression" {
-				sameCEL(t, env, below, benign.(map[string]any)[key], value, arrived)
-				continue
-			}
-			original, _ := benign.(map[string]any)[key].(string)
-			if text == original {
-				continue
-			}
-			want, _ := syntax(t, env, original)
-			got, constants := syntax(t, env, text)
-			if diff := cmp.Diff(want, got); diff != "" {
-				t.Errorf("%s: the syntax tree of %q differs (-want +got):\n%s", below, text, diff)
-			}
-			for _, constant := range constants {
-				arrived[constant] = true
+			below, original := path+"."+key, benign.(map[string]any)[key]
+			if text, isText := value.(string); isText && (key == "predicate" || key == "expression") {
+				p.compareExpressions(t, below, original.(string), text, arrived)
+			} else {
+				p.compare(t, below, original, value, arrived)
 			}
 		}
 	case []any:
 		for i, value := range node {
-			sameCEL(t, env, fmt.Sprintf("%s[%d]", path, i), benign.([]any)[i], value, arrived)
+			p.compare(t, fmt.Sprintf("%s[%d]", path, i), benign.([]any)[i], value, arrived)
 		}
 	case string:
 		arrived[node] = true
 	}
 }
 
+func (p *celParser) compareExpressions(t *testing.T, path, benign, hostile string, arrived map[string]bool) {
+	t.Helper()
+	if hostile == benign {
+		return
+	}
+	want, known := p.benign[benign]
+	if !known {
+		want, _ = p.syntax(t, benign)
+		p.benign[benign] = want
+	}
+	got, constants := p.syntax(t, hostile)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%s: the syntax tree of %q differs (-want +got):\n%s", path, hostile, diff)
+	}
+	for _, constant := range constants {
+		arrived[constant] = true
+	}
+}
+
 // syntax parses an expression and lists its nodes in order; text constants
 // apart, of which a list may have any number.
-func syntax(t *testing.T, env *cel.Env, expression string) (nodes, constants []string) {
+func (p *celParser) syntax(t *testing.T, expression string) (nodes, constants []string) {
 	t.Helper()
-	parsed, issues := env.Parse(expression)
+	parsed, issues := p.env.Parse(expression)
 	if issues.Err() != nil {
 		t.Fatalf("parse %q: %v", expression, issues.Err())
 	}
@@ -173,13 +196,4 @@ func syntax(t *testing.T, env *cel.Env, expression string) (nodes, constants []s
 		}
 	}))
 	return nodes, constants
-}
-
-func celParser(f *testing.F) *cel.Env {
-	f.Helper()
-	env, err := cel.NewEnv(cel.OptionalTypes())
-	if err != nil {
-		f.Fatalf("make environment: %v", err)
-	}
-	return env
 }
