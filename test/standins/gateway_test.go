@@ -4,11 +4,12 @@
 package standins_test
 
 import (
-	"time"
+	"fmt"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	gwapiv1 "sigs.k8s.io/gateway-api/apis/v1"
 )
@@ -62,20 +63,58 @@ var _ = Describe("The gateway stand-in", func() {
 	})
 
 	It("leaves gateways of other classes alone", func(ctx SpecContext) {
-		foreign := s.gateway("foreign", "other-class")
+		foreign, later := s.gateway("foreign", "other-class"), s.gateway("later", className)
 		create(ctx, foreign)
-		before, err := resourceVersion(foreign)(ctx)
-		Expect(err).NotTo(HaveOccurred())
-		Consistently(ctx, resourceVersion(foreign)).WithTimeout(500 * time.Millisecond).Should(Equal(before))
+		before := foreign.ResourceVersion
+		create(ctx, later) // gateways are looked at one after the other
+		Eventually(func(g Gomega) {
+			g.Expect(suite.client.Get(ctx, client.ObjectKeyFromObject(later), later)).To(Succeed())
+			g.Expect(meta.IsStatusConditionTrue(later.Status.Conditions, "Programmed")).To(BeTrue())
+		}).Should(Succeed())
+		Expect(resourceVersion(foreign)(ctx)).To(Equal(before))
 	})
 
 	It("writes nothing while a status is right", func(ctx SpecContext) {
-		route := s.route("route", "gateway")
-		create(ctx, route)
-		Eventually(func(g Gomega) {
-			g.Expect(suite.client.Get(ctx, client.ObjectKeyFromObject(route), route)).To(Succeed())
-			g.Expect(route.Status.Parents).NotTo(BeEmpty())
-		}).Should(Succeed())
-		Consistently(ctx, resourceVersion(route)).WithTimeout(500 * time.Millisecond).Should(Equal(route.ResourceVersion))
+		route, refused := s.route("route", "gateway"), s.route("refused", "gateway")
+		refused.Spec.Hostnames = []gwapiv1.Hostname{"maas.example.org"}
+		create(ctx, route, refused)
+		Eventually(ctx, accepted(route)).Should(BeTrue())
+		Eventually(ctx, accepted(refused)).Should(BeFalse())
+		before, err := resourceVersion(route)(ctx)
+		Expect(err).NotTo(HaveOccurred())
+
+		By("giving it a reason to look at both again")
+		gateway := s.gateway("gateway", className)
+		hostname := gwapiv1.Hostname("*.example.org")
+		Expect(retry.RetryOnConflict(retry.DefaultRetry, func() error {
+			if err := suite.client.Get(ctx, client.ObjectKeyFromObject(gateway), gateway); err != nil {
+				return err
+			}
+			gateway.Spec.Listeners = append(gateway.Spec.Listeners,
+				gwapiv1.Listener{Name: "other", Port: 80, Protocol: gwapiv1.HTTPProtocolType, Hostname: &hostname})
+			return suite.client.Update(ctx, gateway)
+		})).To(Succeed())
+		Eventually(ctx, accepted(refused)).Should(BeTrue())
+
+		By("seeing it come to what was created afterwards") // routes are looked at one after the other
+		later := s.route("later", "gateway")
+		create(ctx, later)
+		Eventually(ctx, accepted(later)).Should(BeTrue())
+		Expect(resourceVersion(route)(ctx)).To(Equal(before))
 	})
 })
+
+// accepted reads whether the one parent of a route accepted it; a route without
+// a verdict is an error.
+func accepted(route *gwapiv1.HTTPRoute) func(SpecContext) (bool, error) {
+	return func(ctx SpecContext) (bool, error) {
+		fresh := route.DeepCopy()
+		if err := suite.client.Get(ctx, client.ObjectKeyFromObject(route), fresh); err != nil {
+			return false, err
+		}
+		if len(fresh.Status.Parents) != 1 {
+			return false, fmt.Errorf("%s has %d verdicts", route.Name, len(fresh.Status.Parents))
+		}
+		return meta.IsStatusConditionTrue(fresh.Status.Parents[0].Conditions, "Accepted"), nil
+	}
+}

@@ -9,6 +9,7 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/opendatahub-io/maas-operator/test/standins/kuadrant"
 )
@@ -89,8 +90,11 @@ var _ = Describe("The Kuadrant stand-in", func() {
 
 		before, err := resourceVersion(auth)(ctx)
 		Expect(err).NotTo(HaveOccurred())
-		create(ctx, s.limitPolicy("limits", "route", good), s.route("other", "gateway")) // reasons to look again
-		Consistently(ctx, resourceVersion(auth)).WithTimeout(time.Second).Should(Equal(before))
+		limits := s.limitPolicy("limits", "route", good)
+		create(ctx, limits) // a reason to look at its neighbour again
+		Eventually(ctx, conditionOf(limits, "Enforced")).Should(Equal("True Enforced"))
+		s.awaitLaterPolicy(ctx)
+		Expect(resourceVersion(auth)(ctx)).To(Equal(before))
 	})
 
 	It("lags behind a change", func(ctx SpecContext) {
@@ -113,7 +117,8 @@ var _ = Describe("The Kuadrant stand-in", func() {
 		auth := s.authPolicy("auth", "route", good)
 		auth.SetAnnotations(map[string]string{kuadrant.AnnotationStall: "true"})
 		create(ctx, s.route("route", "gateway"), auth)
-		Consistently(ctx, conditionOf(auth, "Enforced")).WithTimeout(500 * time.Millisecond).Should(Equal("not observed"))
+		s.awaitLaterPolicy(ctx)
+		Expect(conditionOf(auth, "Enforced")(ctx)).To(Equal("not observed"))
 
 		edit(ctx, auth, func(u *unstructured.Unstructured) { u.SetAnnotations(nil) })
 		Eventually(ctx, conditionOf(auth, "Enforced")).Should(Equal("True Enforced"))
@@ -122,11 +127,24 @@ var _ = Describe("The Kuadrant stand-in", func() {
 	It("stalls and resumes as a whole", Serial, func(ctx SpecContext) {
 		suite.standins.Kuadrant.Stall()
 		DeferCleanup(suite.standins.Kuadrant.Resume)
-		auth := s.authPolicy("auth", "route", good)
-		create(ctx, s.route("route", "gateway"), auth)
-		Consistently(ctx, conditionOf(auth, "Enforced")).WithTimeout(500 * time.Millisecond).Should(Equal("not observed"))
+		auth, route := s.authPolicy("auth", "route", good), s.route("route", "gateway")
+		create(ctx, route, auth)
+		Eventually(ctx, accepted(route)).Should(BeTrue())
+		Eventually(suite.standins.Kuadrant.Held).Should(ContainElement("AuthPolicy " + client.ObjectKeyFromObject(auth).String()))
+		Expect(conditionOf(auth, "Enforced")(ctx)).To(Equal("not observed"))
 
 		suite.standins.Kuadrant.Resume()
 		Eventually(ctx, conditionOf(auth, "Enforced")).Should(Equal("True Enforced"))
 	})
 })
+
+// awaitLaterPolicy creates a policy and waits until it is enforced. Policies are
+// looked at one after the other, so by then all created before had their turn.
+func (s scene) awaitLaterPolicy(ctx SpecContext) {
+	GinkgoHelper()
+	later, route := s.authPolicy("later", "later", "true"), s.route("later", "gateway")
+	create(ctx, route)
+	Eventually(ctx, accepted(route)).Should(BeTrue())
+	create(ctx, later)
+	Eventually(ctx, conditionOf(later, "Enforced")).Should(Equal("True Enforced"))
+}

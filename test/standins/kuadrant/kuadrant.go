@@ -60,7 +60,7 @@ func Start(ctx context.Context, cfg *rest.Config, opts Options) (*Kuadrant, erro
 	if lag == nil {
 		lag = Between(defaultShortestLag, defaultLongestLag)
 	}
-	k := &Kuadrant{brake: &brake{file: opts.StallFile}}
+	k := &Kuadrant{brake: newBrake(opts.StallFile)}
 	r := &reconciler{checker: checker, clock: newClock(lag), brake: k.brake, newestWins: opts.NewestWins}
 	k.host, err = host.Start(ctx, cfg, host.Config{
 		Name:   "kuadrant",
@@ -83,6 +83,10 @@ func (k *Kuadrant) Stall() { k.brake.on.Store(true) }
 
 // Resume ends Stall; what changed in between is then answered.
 func (k *Kuadrant) Resume() { k.brake.on.Store(false) }
+
+// Held lists the policies that are known to wait for Resume, as "Kind
+// namespace/name".
+func (k *Kuadrant) Held() []string { return k.brake.waiting() }
 
 // Stop ends the stand-in and returns when it is gone.
 func (k *Kuadrant) Stop() error { return k.host.Stop() }

@@ -6,6 +6,7 @@ package kuadrant
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 )
@@ -52,7 +53,7 @@ func TestLagStartsWhenAGenerationIsSeenFirst(t *testing.T) {
 func TestStallFileHoldsBackWhileItExists(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "stall")
-	b := &brake{file: file}
+	b := newBrake(file)
 	if b.engaged() {
 		t.Error("stalled without the file")
 	}
@@ -67,5 +68,18 @@ func TestStallFileHoldsBackWhileItExists(t *testing.T) {
 	}
 	if b.engaged() {
 		t.Error("still stalled after the file is gone")
+	}
+}
+
+func TestHeldPoliciesAreListedUntilTheyGoOn(t *testing.T) {
+	t.Parallel()
+	b, r := newBrake(""), request{kind: AuthPolicy, name: theRoute}
+	b.on.Store(true)
+	if !b.holds(r) || !slices.Equal(b.waiting(), []string{"AuthPolicy llm/route"}) {
+		t.Errorf("the brake is on and these wait: %v", b.waiting())
+	}
+	b.on.Store(false)
+	if b.holds(r) || len(b.waiting()) > 0 {
+		t.Errorf("the brake is off and these wait: %v", b.waiting())
 	}
 }
