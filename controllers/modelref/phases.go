@@ -196,7 +196,7 @@ func (r *Reconciler) readGovernance(ctx context.Context, s *scope) error {
 	if s.facts.Tenant.Problem != "" {
 		return nil
 	}
-	member := r.membership(s.tenant.Name)
+	member := r.Tenants.Members()
 	byModel := index.Key(s.model.Namespace, s.model.Name)
 
 	// Both lists may be long and are only looked at: no copies.
@@ -205,7 +205,7 @@ func (r *Reconciler) readGovernance(ctx context.Context, s *scope) error {
 		return fmt.Errorf("list auth policies of MaaSModelRef %s: %w", s.key(), err)
 	}
 	for i := 0; i < len(policies.Items) && !s.facts.Governance.Granted; i++ {
-		ok, err := member(ctx, &policies.Items[i], policies.Items[i].Status.Phase)
+		ok, err := s.counts(ctx, &policies.Items[i], policies.Items[i].Status.Phase, member)
 		if err != nil {
 			return err
 		}
@@ -217,7 +217,7 @@ func (r *Reconciler) readGovernance(ctx context.Context, s *scope) error {
 		return fmt.Errorf("list subscriptions of MaaSModelRef %s: %w", s.key(), err)
 	}
 	for i := 0; i < len(subscriptions.Items) && !s.facts.Governance.Subscribed; i++ {
-		ok, err := member(ctx, &subscriptions.Items[i], subscriptions.Items[i].Status.Phase)
+		ok, err := s.counts(ctx, &subscriptions.Items[i], subscriptions.Items[i].Status.Phase, member)
 		if err != nil {
 			return err
 		}
@@ -226,24 +226,14 @@ func (r *Reconciler) readGovernance(ctx context.Context, s *scope) error {
 	return nil
 }
 
-// membership tells whether an object counts for a tenant. Namespaces repeat, so
-// each is looked up once.
-func (r *Reconciler) membership(tenant string) func(context.Context, client.Object, v1alpha1.Phase) (bool, error) {
-	known := map[string]string{}
-	return func(ctx context.Context, obj client.Object, phase v1alpha1.Phase) (bool, error) {
-		if obj.GetDeletionTimestamp() != nil || phase == v1alpha1.PhaseInvalid || phase == v1alpha1.PhaseFailed {
-			return false, nil
-		}
-		owner, ok := known[obj.GetNamespace()]
-		if !ok {
-			var err error
-			if owner, err = r.Tenants.Member(ctx, obj.GetNamespace()); err != nil {
-				return false, fmt.Errorf("find the tenant of namespace %s: %w", obj.GetNamespace(), err)
-			}
-			known[obj.GetNamespace()] = owner
-		}
-		return owner == tenant, nil
+// counts tells whether an object in that phase can take effect for the model's
+// tenant. The last argument finds the tenant of a namespace.
+func (s *scope) counts(ctx context.Context, obj client.Object, phase v1alpha1.Phase, member func(context.Context, string) (string, error)) (bool, error) {
+	if obj.GetDeletionTimestamp() != nil || phase == v1alpha1.PhaseInvalid || phase == v1alpha1.PhaseFailed {
+		return false, nil
 	}
+	tenant, err := member(ctx, obj.GetNamespace())
+	return tenant == s.tenant.Name, err
 }
 
 // readIdentity settles the alias and finds the models of the namespace that share it.

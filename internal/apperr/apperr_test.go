@@ -23,9 +23,6 @@ func TestErrorsAreFoundThroughWrapping(t *testing.T) {
 	if e, ok := apperr.AsUser(wrap(apperr.Userf(reasonBroken, "spec.%s is empty", "name"))); !ok || e.Reason != "Broken" || e.Message != "spec.name is empty" {
 		t.Errorf("AsUser = %+v, %v", e, ok)
 	}
-	if e, ok := apperr.AsBlocked(wrap(apperr.Blocked(reasonBroken, "HTTPRoute llm/m"))); !ok || e.Dependency != "HTTPRoute llm/m" {
-		t.Errorf("AsBlocked = %+v, %v", e, ok)
-	}
 	cause := errors.New("connection refused")
 	err := wrap(apperr.Unchecked(reasonBroken, cause))
 	if e, ok := apperr.AsUnchecked(err); !ok || e.Reason != "Broken" {
@@ -43,34 +40,5 @@ func TestUncheckedOfNothingIsNothing(t *testing.T) {
 	t.Parallel()
 	if err := apperr.Unchecked(reasonBroken, nil); err != nil {
 		t.Errorf("got %v", err)
-	}
-}
-
-func TestRetryable(t *testing.T) {
-	t.Parallel()
-
-	user := apperr.User(reasonBroken, "edit it")
-	blocked := apperr.Blocked(reasonBroken, "the route")
-	plain := errors.New("timeout")
-
-	for name, tc := range map[string]struct {
-		err  error
-		want bool
-	}{
-		"nothing is not retried":                         {nil, false},
-		"a plain error is retried":                       {plain, true},
-		"the user's error is not retried":                {user, false},
-		"a wrapped user's error is not retried":          {fmt.Errorf("check: %w", user), false},
-		"a blocked error waits for its dependency":       {blocked, false},
-		"an unknown fact is retried":                     {apperr.Unchecked(reasonBroken, plain), true},
-		"user's and blocked together are not retried":    {errors.Join(user, blocked), false},
-		"one retryable member makes the whole retryable": {errors.Join(user, fmt.Errorf("list: %w", plain)), true},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			if got := apperr.Retryable(tc.err); got != tc.want {
-				t.Errorf("Retryable(%v) = %v, want %v", tc.err, got, tc.want)
-			}
-		})
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"pgregory.net/rapid"
 
@@ -48,7 +49,7 @@ func TestTransitionTimeMovesOnlyWithTheStatus(t *testing.T) {
 
 			conditions.Set(&list, ready, 7, tc.value)
 
-			got, _ := conditions.Get(list, ready)
+			got := *meta.FindStatusCondition(list, string(ready))
 			if moved := !got.LastTransitionTime.Equal(&longAgo); moved != tc.wantMoved {
 				t.Errorf("transition time moved = %v, want %v", moved, tc.wantMoved)
 			}
@@ -133,34 +134,5 @@ func TestSetTruncatesTheMessage(t *testing.T) {
 	conditions.Set(&list, ready, 1, conditions.True(good, strings.Repeat("é", 2000)))
 	if got := len(list[0].Message); got > conditions.MaxMessage {
 		t.Errorf("message has %d bytes", got)
-	}
-}
-
-func TestSummary(t *testing.T) {
-	t.Parallel()
-	whole := conditions.True(good, "all is well")
-	holds := metav1.Condition{Status: metav1.ConditionTrue, Reason: "Good"}
-	broken := metav1.Condition{Status: metav1.ConditionFalse, Reason: "Bad", Message: "broken"}
-	unsure := metav1.Condition{Status: metav1.ConditionUnknown, Reason: "Unsure", Message: "checking"}
-	named := func(name conditionType, c metav1.Condition) metav1.Condition {
-		c.Type = string(name)
-		return c
-	}
-	for name, tc := range map[string]struct {
-		list []metav1.Condition
-		want conditions.Value
-	}{
-		"all hold":                            {[]metav1.Condition{named(ready, holds), named(attached, holds)}, whole},
-		"one that is false decides":           {[]metav1.Condition{named(ready, holds), named(attached, broken)}, conditions.False(bad, "broken")},
-		"false outweighs an earlier unknown":  {[]metav1.Condition{named(ready, unsure), named(attached, broken)}, conditions.False(bad, "broken")},
-		"unknown outweighs those that hold":   {[]metav1.Condition{named(ready, holds), named(attached, unsure)}, conditions.Unknown(reason("Unsure"), "checking")},
-		"an absent condition is not yet true": {[]metav1.Condition{named(ready, holds)}, conditions.Unknown(reason("Unknown"), "Condition Attached has not been evaluated yet.")},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			if diff := cmp.Diff(tc.want, conditions.Summary(tc.list, whole, ready, attached)); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
-		})
 	}
 }

@@ -14,22 +14,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// StatusChanged reports whether the two objects' statuses differ once written as
-// JSON, so that an empty list equals an absent one and times count in seconds.
-func StatusChanged(before, after client.Object) (bool, error) {
-	b, err := statusOf(before)
-	if err != nil {
-		return false, err
-	}
-	a, err := statusOf(after)
-	if err != nil {
-		return false, err
-	}
-	return !equality.Semantic.DeepEqual(b, a), nil
-}
-
-// PatchStatus writes the status of after when it differs from that of before, as
-// one merge patch that fails with a conflict when the object has moved on since
+// PatchStatus writes the status of after when it differs from that of before once
+// both are written as JSON (an empty list equals an absent one, and times count in
+// seconds), as one merge patch that fails with a conflict when the object has moved on since
 // it was read. It reports whether a request was made. Differences outside the
 // status are not sent. On success after carries the server's answer.
 //

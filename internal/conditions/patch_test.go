@@ -119,18 +119,3 @@ func TestAStaleStatusIsRefused(t *testing.T) {
 		t.Errorf("err = %v, want a conflict", err)
 	}
 }
-
-func TestStatusChanged(t *testing.T) {
-	t.Parallel()
-	before := namespace()
-	same := before.DeepCopy()
-	same.Labels = map[string]string{"a": "b"}
-	if changed, err := conditions.StatusChanged(before, same); changed || err != nil {
-		t.Errorf("a label counts as a status: %v, %v", changed, err)
-	}
-	other := before.DeepCopy()
-	other.Status.Phase = corev1.NamespaceTerminating
-	if changed, err := conditions.StatusChanged(before, other); !changed || err != nil {
-		t.Errorf("changed = %v, err = %v", changed, err)
-	}
-}

@@ -7,6 +7,7 @@ package fetch
 import (
 	"context"
 	"fmt"
+	"reflect"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -29,9 +30,11 @@ func Optional[T client.Object](ctx context.Context, reader client.Reader, key ty
 	}
 }
 
+// kindOf names the kind. A typed object does not carry it, but schemes register Go
+// types under their own names.
 func kindOf(object client.Object) string {
 	if kind := object.GetObjectKind().GroupVersionKind().Kind; kind != "" {
 		return kind
 	}
-	return fmt.Sprintf("%T", object)
+	return reflect.Indirect(reflect.ValueOf(object)).Type().Name()
 }

@@ -33,8 +33,6 @@ const (
 	ModelByRoute = "maas.modelRef.route"
 	// ModelByAlias finds the MaaSModelRefs with a model alias in their status.
 	ModelByAlias = "maas.modelRef.alias"
-	// ModelByTenantRef finds the MaaSModelRefs that name an AITenant themselves.
-	ModelByTenantRef = "maas.modelRef.tenantRef"
 	// SubscriptionByModel finds the MaaSSubscriptions that refer to a model, by Key.
 	SubscriptionByModel = "maas.subscription.model"
 	// AuthPolicyByModel finds the MaaSAuthPolicies that refer to a model, by Key.
@@ -68,9 +66,6 @@ func All() []Index {
 		})},
 		{&v1alpha1.MaaSModelRef{}, ModelByAlias, of(func(m *v1alpha1.MaaSModelRef) []string {
 			return nonEmpty(m.Status.ResolvedModelAlias, m.Status.ResolvedModelAlias)
-		})},
-		{&v1alpha1.MaaSModelRef{}, ModelByTenantRef, of(func(m *v1alpha1.MaaSModelRef) []string {
-			return nonEmpty(m.Spec.TenantRef, m.Spec.TenantRef)
 		})},
 		{&v1alpha1.MaaSSubscription{}, SubscriptionByModel, of(func(s *v1alpha1.MaaSSubscription) []string {
 			return keys(SubscribedModels(s))

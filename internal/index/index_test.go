@@ -57,7 +57,6 @@ func TestModels(t *testing.T) {
 		model("llm", "routed", func(m *v1alpha1.MaaSModelRef) {
 			m.Status.HTTPRouteNamespace, m.Status.HTTPRouteName = "llm", "r"
 			m.Status.ResolvedModelAlias = "publishers/llm/models/granite"
-			m.Spec.TenantRef = "red"
 		}),
 	)
 	for name, tc := range map[string]struct {
@@ -76,7 +75,6 @@ func TestModels(t *testing.T) {
 		"by route of another name": {[]client.ListOption{client.MatchingFields{index.ModelByRoute: index.Key("llm", "s")}}, nil},
 		"without a route":          {[]client.ListOption{client.MatchingFields{index.ModelByRoute: index.Key("other", "")}}, []string{"d"}},
 		"by alias":                 {[]client.ListOption{client.MatchingFields{index.ModelByAlias: "publishers/llm/models/granite"}}, []string{"routed"}},
-		"by tenant":                {[]client.ListOption{client.MatchingFields{index.ModelByTenantRef: "red"}}, []string{"routed"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

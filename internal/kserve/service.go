@@ -60,9 +60,6 @@ func New(gvk schema.GroupVersionKind) *unstructured.Unstructured {
 type Readiness struct {
 	// Ready tells whether its workloads can answer.
 	Ready bool
-	// Reported is KServe's own verdict, the status of its Ready condition; "Unknown"
-	// when there is none. It also covers KServe's view of gateways and routes.
-	Reported string
 	// Reason and Message are KServe's, when its verdict is not "True".
 	Reason, Message string
 }
@@ -74,15 +71,10 @@ type Readiness struct {
 func (s Service) Readiness() Readiness {
 	all := s.conditions()
 	verdict, ok := all[conditionReady]
-	r := Readiness{Reported: cmp.Or(verdict.status, "Unknown")}
-	if !ok {
-		return r
+	if !ok || verdict.status == statusTrue {
+		return Readiness{Ready: ok}
 	}
-	if verdict.status == statusTrue {
-		r.Ready = true
-		return r
-	}
-	r.Reason, r.Message = verdict.reason, verdict.message
+	r := Readiness{Reason: verdict.reason, Message: verdict.message}
 	r.Ready = verdict.status == statusFalse &&
 		all[conditionWorkloads].status == statusTrue &&
 		all[conditionPresets].status != statusFalse &&

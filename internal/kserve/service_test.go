@@ -34,41 +34,41 @@ func TestReadiness(t *testing.T) {
 		conditions string
 		want       kserve.Readiness
 	}{
-		"no status yet": {"", kserve.Readiness{Reported: "Unknown"}},
-		"ready":         {"[{type: Ready, status: 'True'}]", kserve.Readiness{Ready: true, Reported: "True"}},
+		"no status yet": {"", kserve.Readiness{}},
+		"ready":         {"[{type: Ready, status: 'True'}]", kserve.Readiness{Ready: true}},
 		"not ready with KServe's reason": {
 			"[{type: Ready, status: 'False', reason: MinimumReplicasUnavailable, message: 0 of 1}]",
-			kserve.Readiness{Reported: "False", Reason: "MinimumReplicasUnavailable", Message: "0 of 1"},
+			kserve.Readiness{Reason: "MinimumReplicasUnavailable", Message: "0 of 1"},
 		},
 		"still starting": {
 			"[{type: Ready, status: Unknown, reason: Progressing}, {type: WorkloadsReady, status: 'True'}, {type: GatewaysReady, status: 'False'}]",
-			kserve.Readiness{Reported: "Unknown", Reason: "Progressing"},
+			kserve.Readiness{Reason: "Progressing"},
 		},
 		"held back by KServe's view of the gateway only": {
 			"[{type: Ready, status: 'False', reason: WaitingForGateway}, {type: WorkloadsReady, status: 'True'}, {type: RouterReady, status: 'False'}, {type: GatewaysReady, status: 'False'}]",
-			kserve.Readiness{Ready: true, Reported: "False", Reason: "WaitingForGateway"},
+			kserve.Readiness{Ready: true, Reason: "WaitingForGateway"},
 		},
 		"held back by KServe's view of the route only": {
 			"[{type: Ready, status: 'False', reason: RefsInvalid}, {type: WorkloadsReady, status: 'True'}, {type: HTTPRoutesReady, status: 'False'}]",
-			kserve.Readiness{Ready: true, Reported: "False", Reason: "RefsInvalid"},
+			kserve.Readiness{Ready: true, Reason: "RefsInvalid"},
 		},
 		"the gateway and the workloads are not ready": {
 			"[{type: Ready, status: 'False', reason: X}, {type: WorkloadsReady, status: 'False'}, {type: GatewaysReady, status: 'False'}]",
-			kserve.Readiness{Reported: "False", Reason: "X"},
+			kserve.Readiness{Reason: "X"},
 		},
 		"the scheduler does not run": {
 			"[{type: Ready, status: 'False', reason: X}, {type: WorkloadsReady, status: 'True'}, {type: SchedulerWorkloadReady, status: 'False'}, {type: GatewaysReady, status: 'False'}]",
-			kserve.Readiness{Reported: "False", Reason: "X"},
+			kserve.Readiness{Reason: "X"},
 		},
 		"the configuration is wrong": {
 			"[{type: Ready, status: 'False', reason: X}, {type: WorkloadsReady, status: 'True'}, {type: PresetsCombined, status: 'False'}, {type: GatewaysReady, status: 'False'}]",
-			kserve.Readiness{Reported: "False", Reason: "X"},
+			kserve.Readiness{Reason: "X"},
 		},
 		"not ready for a reason we do not know": {
 			"[{type: Ready, status: 'False', reason: X}, {type: WorkloadsReady, status: 'True'}]",
-			kserve.Readiness{Reported: "False", Reason: "X"},
+			kserve.Readiness{Reason: "X"},
 		},
-		"conditions of an odd shape": {"[7, {type: 3, status: true}]", kserve.Readiness{Reported: "Unknown"}},
+		"conditions of an odd shape": {"[7, {type: 3, status: true}]", kserve.Readiness{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

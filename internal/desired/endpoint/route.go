@@ -43,7 +43,7 @@ type Route struct {
 func PickRoute(routes []gwapiv1.HTTPRoute, gateway types.NamespacedName) (Route, bool) {
 	candidates := make([]Route, 0, len(routes))
 	for i := range routes {
-		candidates = append(candidates, Judge(&routes[i], gateway))
+		candidates = append(candidates, judge(&routes[i], gateway))
 	}
 	if len(candidates) == 0 {
 		return Route{}, false
@@ -77,8 +77,8 @@ func (r Route) rank() int {
 	return rank
 }
 
-// Judge looks at one route in the light of the Gateway it should be attached to.
-func Judge(route *gwapiv1.HTTPRoute, gateway types.NamespacedName) Route {
+// judge looks at one route in the light of the Gateway it should be attached to.
+func judge(route *gwapiv1.HTTPRoute, gateway types.NamespacedName) Route {
 	r := Route{Object: route, Acceptance: Acceptance{State: metav1.ConditionUnknown}}
 	for i, parent := range gatewayParents(route) {
 		if i == 0 {
@@ -93,8 +93,8 @@ func Judge(route *gwapiv1.HTTPRoute, gateway types.NamespacedName) Route {
 	return r
 }
 
-// Gateways are the distinct Gateways among the route's parents, sorted.
-func Gateways(route *gwapiv1.HTTPRoute) []types.NamespacedName {
+// gatewaysOf are the distinct Gateways among the route's parents, sorted.
+func gatewaysOf(route *gwapiv1.HTTPRoute) []types.NamespacedName {
 	parents := gatewayParents(route)
 	keys := make([]types.NamespacedName, 0, len(parents))
 	for _, parent := range parents {

@@ -119,8 +119,7 @@ func TestParents(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := route("r", tc.opts...)
-			got := endpoint.Judge(&r, tc.gateway)
+			got, _ := endpoint.PickRoute([]gwapiv1.HTTPRoute{route("r", tc.opts...)}, tc.gateway)
 			if got.Attached != tc.wantAttached || got.Gateway != tc.wantGateway {
 				t.Errorf("attached = %v to %v, want %v to %v", got.Attached, got.Gateway, tc.wantAttached, tc.wantGateway)
 			}
@@ -148,8 +147,8 @@ func TestAcceptance(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := route("r", append(tc.opts, parents(ours, other))...)
-			if diff := cmp.Diff(tc.want, endpoint.Judge(&r, ours).Acceptance); diff != "" {
+			got, _ := endpoint.PickRoute([]gwapiv1.HTTPRoute{route("r", append(tc.opts, parents(ours, other))...)}, ours)
+			if diff := cmp.Diff(tc.want, got.Acceptance); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
@@ -158,16 +157,8 @@ func TestAcceptance(t *testing.T) {
 
 func TestAStaleEntryOfAFormerParentDoesNotCount(t *testing.T) {
 	t.Parallel()
-	r := route("r", parents(other), says(ours, accepted(yes)))
-	if got := endpoint.Judge(&r, ours); got.Attached || got.Acceptance.State != maybe {
+	got, _ := endpoint.PickRoute([]gwapiv1.HTTPRoute{route("r", parents(other), says(ours, accepted(yes)))}, ours)
+	if got.Attached || got.Acceptance.State != maybe {
 		t.Errorf("got %+v", got)
-	}
-}
-
-func TestGatewaysAreDistinctAndSorted(t *testing.T) {
-	t.Parallel()
-	r := route("r", parents(other, ours, other))
-	if diff := cmp.Diff([]types.NamespacedName{ours, other}, endpoint.Gateways(&r)); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

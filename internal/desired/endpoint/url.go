@@ -109,7 +109,7 @@ type candidates struct {
 
 func (in Input) candidates() candidates {
 	found := origins(in.Route, in.GatewayKey, in.Gateway)
-	return candidates{path: in.Path, origins: found, open: len(found) == 0 && len(Gateways(in.Route)) == 1}
+	return candidates{path: in.Path, origins: found, open: len(found) == 0 && len(gatewaysOf(in.Route)) == 1}
 }
 
 // best returns the best publishable URL, or "".

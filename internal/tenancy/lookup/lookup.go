@@ -7,6 +7,7 @@ package lookup
 
 import (
 	"context"
+	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -61,6 +62,23 @@ func (t Tenants) Member(ctx context.Context, name string) (string, error) {
 		return "", err
 	}
 	return t.Settings.NameOf(n), nil
+}
+
+// Members returns Member with a memory, for the length of one reconcile: of many
+// objects most share a namespace, and each namespace is looked up once.
+func (t Tenants) Members() func(ctx context.Context, namespace string) (string, error) {
+	known := map[string]string{}
+	return func(ctx context.Context, namespace string) (string, error) {
+		if tenant, ok := known[namespace]; ok {
+			return tenant, nil
+		}
+		tenant, err := t.Member(ctx, namespace)
+		if err != nil {
+			return "", fmt.Errorf("find the tenant of namespace %s: %w", namespace, err)
+		}
+		known[namespace] = tenant
+		return tenant, nil
+	}
 }
 
 func (t Tenants) namespace(ctx context.Context, name string) (tenancy.Namespace, error) {
