@@ -58,11 +58,12 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 // it changed.
 func (r *Reconciler) report(ctx context.Context, policy *v1alpha1.MaaSAuthPolicy) error {
 	before := policy.DeepCopy()
-	references, err := r.observe(ctx, policy)
+	references, foreign, err := r.observe(ctx, policy)
 	if err != nil {
 		return err
 	}
 	writeStatus(policy, references)
+	writeConflicts(policy, foreign)
 	_, err = conditions.PatchStatus(ctx, r.Client, before, policy)
 	return err
 }

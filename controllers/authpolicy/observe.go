@@ -21,22 +21,27 @@ import (
 // specMissing is said of an object stored without a spec.
 const specMissing = "spec is required: name at least one model in spec.modelRefs and one subject in spec.subjects."
 
-// observe judges every distinct model reference. An error means that a fact
+// observe judges every distinct model reference and looks for foreign policies
+// on the models' routes. An error means that a fact
 // could not be read, which says nothing about the object.
-func (r *Reconciler) observe(ctx context.Context, policy *v1alpha1.MaaSAuthPolicy) ([]attachment.Reference, error) {
+func (r *Reconciler) observe(ctx context.Context, policy *v1alpha1.MaaSAuthPolicy) (references []attachment.Reference, foreign []types.NamespacedName, err error) {
 	tenant, err := r.Tenants.Member(ctx, policy.Namespace)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	var references []attachment.Reference
+	var models []*v1alpha1.MaaSModelRef
 	for _, key := range index.GrantedModels(policy) {
 		facts, err := r.gather(ctx, tenant, key)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		references = append(references, attachment.OfAuthPolicy(facts, policy))
+		if !facts.Gone() {
+			models = append(models, facts.Model)
+		}
 	}
-	return references, nil
+	foreign, err = r.foreignPolicies(ctx, models)
+	return references, foreign, err
 }
 
 // gather reads what one reference is judged by.

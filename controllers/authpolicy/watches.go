@@ -8,6 +8,8 @@ import (
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -17,6 +19,7 @@ import (
 	"github.com/opendatahub-io/maas-operator/controllers/trigger"
 	"github.com/opendatahub-io/maas-operator/internal/facts"
 	"github.com/opendatahub-io/maas-operator/internal/index"
+	"github.com/opendatahub-io/maas-operator/internal/kuadrant"
 )
 
 // SetupWithManager registers the controller and its watches; that of the
@@ -35,7 +38,33 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, api
 	if err != nil {
 		return fmt.Errorf("set up controller authpolicy: %w", err)
 	}
-	return trigger.WatchPolicies(ctx, apis, trigger.AuthPolicies, trigger.Watch{Controller: c, Cache: mgr.GetCache(), Handler: r.referrers().OfPolicy()})
+	return trigger.WatchPolicies(ctx, apis, trigger.AuthPolicies, trigger.Watch{Controller: c, Cache: mgr.GetCache(), Handler: trigger.Enqueue(r.concerned)})
+}
+
+// concerned lists the objects that contribute to a generated policy, or whose
+// models use the route that a foreign one targets.
+func (r *Reconciler) concerned(ctx context.Context, object client.Object) ([]types.NamespacedName, error) {
+	if key, ours := trigger.ModelOfPolicy(object); ours {
+		return r.referrers().OfModelKey(ctx, key)
+	}
+	policy, ok := object.(*unstructured.Unstructured)
+	if !ok || kuadrant.TargetRoute(policy) == "" {
+		return nil, nil
+	}
+	route := index.Key(policy.GetNamespace(), kuadrant.TargetRoute(policy))
+	models, err := trigger.Keys(ctx, r.Client, &v1alpha1.MaaSModelRefList{}, client.MatchingFields{index.ModelByRoute: route})
+	if err != nil {
+		return nil, err
+	}
+	var out []types.NamespacedName
+	for _, model := range models {
+		keys, err := r.referrers().OfModelKey(ctx, model)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, keys...)
+	}
+	return out, nil
 }
 
 func (r *Reconciler) referrers() trigger.Referrers {

@@ -158,6 +158,31 @@ var _ = Describe("A governed model", func() {
 		Expect(m.authPolicy()).NotTo(BeNil())
 	})
 
+	It("reports a foreign policy on its route while there is one", func(ctx SpecContext) {
+		auth := m.allow("team", "engineers")
+		Eventually(phaseOf(ctx, auth)).Should(Equal(v1alpha1.PhaseActive))
+		conflict := func() metav1.Condition {
+			if found := meta.FindStatusCondition(reload(ctx, auth).Status.Conditions, string(v1alpha1.ConditionConflictingAuthPolicy)); found != nil {
+				return *found
+			}
+			return metav1.Condition{}
+		}
+		Expect(conflict().Status).To(Equal(metav1.ConditionFalse))
+
+		theirs := &unstructured.Unstructured{Object: map[string]any{
+			"apiVersion": "kuadrant.io/v1", "kind": "AuthPolicy",
+			"metadata": map[string]any{"namespace": m.namespace, "name": "open-door"},
+			"spec": map[string]any{
+				"targetRef": map[string]any{"group": "gateway.networking.k8s.io", "kind": "HTTPRoute", "name": "my-route"},
+				"rules":     map[string]any{"authentication": map[string]any{"anyone": map[string]any{"anonymous": map[string]any{}}}},
+			},
+		}}
+		Expect(suite.admin.Create(ctx, theirs)).To(Succeed())
+		Eventually(conflict).Should(And(HaveField("Status", metav1.ConditionTrue), HaveField("Message", ContainSubstring(m.namespace+"/open-door"))))
+		Expect(suite.admin.Delete(ctx, theirs)).To(Succeed())
+		Eventually(conflict).Should(HaveField("Status", metav1.ConditionFalse))
+	})
+
 	It("keeps its policy of each kind when a second model uses the route, and the second says so", func() {
 		second := m
 		second.name = "second-model"

@@ -25,7 +25,7 @@ type Referrers struct {
 // OfModel enqueues the objects that refer to a MaaSModelRef.
 func (r Referrers) OfModel() handler.EventHandler {
 	return Enqueue(func(ctx context.Context, object client.Object) ([]types.NamespacedName, error) {
-		return r.referring(ctx, client.ObjectKeyFromObject(object))
+		return r.OfModelKey(ctx, client.ObjectKeyFromObject(object))
 	})
 }
 
@@ -33,7 +33,7 @@ func (r Referrers) OfModel() handler.EventHandler {
 func (r Referrers) OfPolicy() handler.EventHandler {
 	return Enqueue(func(ctx context.Context, object client.Object) ([]types.NamespacedName, error) {
 		if key, ours := ModelOfPolicy(object); ours {
-			return r.referring(ctx, key)
+			return r.OfModelKey(ctx, key)
 		}
 		return nil, nil
 	})
@@ -58,6 +58,7 @@ func (r Referrers) All() handler.EventHandler {
 	})
 }
 
-func (r Referrers) referring(ctx context.Context, model types.NamespacedName) ([]types.NamespacedName, error) {
+// OfModelKey lists the objects that refer to a model.
+func (r Referrers) OfModelKey(ctx context.Context, model types.NamespacedName) ([]types.NamespacedName, error) {
 	return Keys(ctx, r.Reader, r.List(), client.MatchingFields{r.Index: model.String()})
 }

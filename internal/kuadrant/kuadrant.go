@@ -77,3 +77,13 @@ func predicates(limit map[string]any) string {
 	}
 	return joined.String()
 }
+
+// TargetRoute is the HTTPRoute a policy is attached to, in its own namespace;
+// empty when it targets something else.
+func TargetRoute(policy *unstructured.Unstructured) string {
+	target, _, err := unstructured.NestedStringMap(policy.Object, "spec", "targetRef")
+	if err != nil || target["group"] != "gateway.networking.k8s.io" || target["kind"] != "HTTPRoute" {
+		return ""
+	}
+	return target["name"]
+}

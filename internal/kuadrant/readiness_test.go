@@ -84,3 +84,31 @@ func TestLimitsOfAPolicy(t *testing.T) {
 		t.Errorf("Limits(nil) = %v", got)
 	}
 }
+
+func TestTargetRoute(t *testing.T) {
+	t.Parallel()
+	target := func(group, kind, name string) map[string]any {
+		return map[string]any{"targetRef": map[string]any{"group": group, "kind": kind, "name": name}}
+	}
+	const gateways = "gateway.networking.k8s.io"
+	tests := map[string]struct {
+		spec any
+		want string
+	}{
+		"a route":                    {target(gateways, "HTTPRoute", "r"), "r"},
+		"a gateway":                  {target(gateways, "Gateway", "g"), ""},
+		"a route of another group":   {target("example.com", "HTTPRoute", "r"), ""},
+		"no target":                  {map[string]any{}, ""},
+		"a target of a strange kind": {map[string]any{"targetRef": "r"}, ""},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := policy(nil)
+			p.Object["spec"] = test.spec
+			if got := kuadrant.TargetRoute(p); got != test.want {
+				t.Errorf("TargetRoute() = %q, want %q", got, test.want)
+			}
+		})
+	}
+}

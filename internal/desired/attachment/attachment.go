@@ -8,6 +8,8 @@ package attachment
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -128,3 +130,14 @@ func Of(references []Reference, missing string) Verdict {
 }
 
 func (r Reference) describe() string { return fmt.Sprintf("Model %s: %s", r.Model, r.Message) }
+
+// DescribeConflicts names foreign AuthPolicies on the routes of an object's
+// models, sorted, and says what to do about them.
+func DescribeConflicts(foreign []types.NamespacedName) string {
+	names := make([]string, 0, len(foreign))
+	for _, key := range foreign {
+		names = append(names, key.String())
+	}
+	slices.Sort(names)
+	return fmt.Sprintf("Other AuthPolicies target the route of a model, and the gateway enforces only one of them. Delete or retarget: %s.", strings.Join(names, ", "))
+}
