@@ -39,10 +39,6 @@ const (
 	// ConditionSpecPriorityDuplicate, of a MaaSSubscription, is True when another
 	// subscription of the namespace has the same priority.
 	ConditionSpecPriorityDuplicate ConditionType = "SpecPriorityDuplicate"
-	// ConditionLimitsComplete, of a MaaSSubscription, is False when a model's
-	// TokenRateLimitPolicy could not take the subscription in; its callers are refused
-	// there.
-	ConditionLimitsComplete ConditionType = "LimitsComplete"
 
 	// ConditionDegraded, of a tenant, is True when it works with warnings.
 	ConditionDegraded ConditionType = "Degraded"

@@ -114,8 +114,6 @@ const (
 	ReasonSharedPriority ConditionReason = "SharedPriority"
 	// ReasonNoDuplicatePeers: no other subscription of the namespace has the priority.
 	ReasonNoDuplicatePeers ConditionReason = "NoDuplicatePeers"
-	// ReasonLimitsComplete: every model's TokenRateLimitPolicy contains the subscription.
-	ReasonLimitsComplete ConditionReason = "LimitsComplete"
 )
 
 // Reasons of the conditions of an AITenant.
