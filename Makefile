@@ -99,6 +99,7 @@ deps: ## Download every module, so that all other targets work offline
 .PHONY: clean
 clean: ## Stop what "up" started and remove everything that was built
 	@if [[ -d .dev ]]; then $(GO) build -o $(BIN)/devstack ./test/cmd/devstack && $(BIN)/devstack down; fi
+	@if [[ -d .dev/controlplane-only ]]; then $(GO) run ./test/cmd/controlplane down; fi
 	rm -rf $(BIN) .dev
 
 ##@ Generate

@@ -37,9 +37,9 @@ func Attach(dir string) (*Env, error) {
 	return e, nil
 }
 
-// StopDir ends whatever runs in dir, an incomplete instance included. It
-// reports whether there was anything to end.
-func StopDir(ctx context.Context, dir string) (bool, error) {
+// StopDir ends whatever runs in dir, an incomplete instance included, for its
+// [Options].Owner. It reports whether there was anything to end.
+func StopDir(ctx context.Context, dir, owner string) (bool, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
 		return false, fmt.Errorf("resolve directory: %w", err)
@@ -54,6 +54,9 @@ func StopDir(ctx context.Context, dir string) (bool, error) {
 	defer unlock()
 	s, err := readState(dir)
 	if s == nil || err != nil {
+		return false, err
+	}
+	if err := s.yields(owner, dir); err != nil {
 		return false, err
 	}
 	e := &Env{dir: dir, out: io.Discard, state: s}

@@ -35,6 +35,8 @@ var (
 	ErrNotRunning = errors.New("no control plane is running")
 	// ErrRunning says that an instance already runs in a directory.
 	ErrRunning = errors.New("a control plane is already running")
+	// ErrForeign says that an instance belongs to another program.
+	ErrForeign = errors.New("the control plane belongs to another program")
 
 	errPortTaken = errors.New("another program took one of the ports")
 )
@@ -176,9 +178,12 @@ func (e *Env) takeOverDir(o Options) error {
 	if err != nil {
 		return err
 	}
-	e.state = &state{Controllers: o.Controllers, KeepRunning: o.KeepRunning}
+	e.state = &state{Controllers: o.Controllers, KeepRunning: o.KeepRunning, Owner: o.Owner}
 	if old == nil {
 		return nil
+	}
+	if err := old.yields(o.Owner, e.dir); err != nil {
+		return err
 	}
 	if old.complete() {
 		return fmt.Errorf("%w in %s", ErrRunning, e.dir)

@@ -156,13 +156,26 @@ var _ = Describe("Leaving an instance running", func() {
 		Expect(attached.Ready(ctx)).To(Succeed())
 		Expect(clientFor(attached.AdminConfig()).List(ctx, &corev1.NamespaceList{})).To(Succeed())
 
-		Expect(testenv.StopDir(ctx, dir)).To(BeTrue())
+		Expect(testenv.StopDir(ctx, dir, "")).To(BeTrue())
 		for _, id := range ids {
 			Expect(process.CommandLine(id)).To(BeEmpty(), "process %d is still there", id)
 		}
-		Expect(testenv.StopDir(ctx, dir)).To(BeFalse(), "a second time")
+		Expect(testenv.StopDir(ctx, dir, "")).To(BeFalse(), "a second time")
 		_, err = testenv.Attach(dir)
 		Expect(err).To(MatchError(testenv.ErrNotRunning))
+	})
+
+	It("is ended by its owner only", func(ctx SpecContext) {
+		dir := GinkgoT().TempDir()
+		env := startInstance(testenv.Options{Dir: dir, Owner: "someone"})
+		_, err := testenv.StopDir(ctx, dir, "")
+		Expect(err).To(MatchError(testenv.ErrForeign))
+		Expect(err).To(MatchError(ContainSubstring("someone")))
+		Expect(env.Ready(ctx)).To(Succeed())
+		Expect(testenv.StopDir(ctx, dir, "someone")).To(BeTrue())
+
+		_, err = testenv.Start(ctx, testenv.Options{Dir: dir})
+		Expect(err).To(MatchError(testenv.ErrForeign), "its data is not another's either")
 	})
 
 	It("needs a directory", func(ctx SpecContext) {

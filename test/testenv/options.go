@@ -27,6 +27,9 @@ type Options struct {
 	// Log receives one line per step. Nil discards them, except for what a
 	// missing build has to say, which goes to standard error.
 	Log io.Writer
+	// Owner names the program that alone may end the instance or start another
+	// in its directory; empty means that whoever knows the directory may.
+	Owner string
 	// KeepRunning leaves the processes behind when this one ends. It needs Dir.
 	KeepRunning bool
 }

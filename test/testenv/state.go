@@ -30,6 +30,7 @@ type state struct {
 	Ready       bool               `json:"ready"`
 	Controllers bool               `json:"controllers"`
 	KeepRunning bool               `json:"keepRunning"`
+	Owner       string             `json:"owner,omitempty"`
 	Ports       ports              `json:"ports"`
 	Processes   []*process.Process `json:"processes"`
 }
@@ -72,6 +73,14 @@ func (s *state) alive() int {
 // complete reports whether all programs of a started instance run.
 func (s *state) complete() bool {
 	return s != nil && s.Ready && len(s.Processes) > 0 && s.alive() == len(s.Processes)
+}
+
+// yields returns an error unless the instance is anybody's or the owner's.
+func (s *state) yields(owner, dir string) error {
+	if s.Owner != "" && s.Owner != owner {
+		return fmt.Errorf("%w: the one in %s is %s's", ErrForeign, dir, s.Owner)
+	}
+	return nil
 }
 
 // lockDir keeps other processes from starting or stopping an instance in dir

@@ -131,6 +131,17 @@ var _ = Describe("A control plane left running", func() {
 		Expect(dir).NotTo(BeADirectory())
 	})
 
+	It("does not end what belongs to another program", func(ctx SpecContext) {
+		dir := GinkgoT().TempDir()
+		env, err := testenv.Start(ctx, testenv.Options{Dir: dir, Owner: "devstack", Log: GinkgoWriter})
+		Expect(err).NotTo(HaveOccurred())
+		DeferCleanup(env.Stop)
+		down := call("down", "--dir", dir, "--delete")
+		Expect(down.code).To(Equal(exitFailure))
+		Expect(down.stderr).To(ContainSubstring("devstack"))
+		Expect(env.Ready(ctx)).To(Succeed())
+	})
+
 	DescribeTable("refuses wrong usage",
 		func(message string, args ...string) {
 			got := call(args...)

@@ -20,6 +20,9 @@ import (
 	"github.com/opendatahub-io/maas-operator/test/testenv"
 )
 
+// owner keeps others from ending the control plane of a stack.
+const owner = "devstack"
+
 const (
 	startTimeout    = 5 * time.Minute
 	childTimeout    = 90 * time.Second
@@ -118,6 +121,7 @@ func (s *stack) startControlPlane(ctx context.Context) error {
 		CRDs:        []testenv.CRDSet{testenv.MaaS, testenv.GatewayAPI, testenv.Kuadrant, testenv.KServe, testenv.Istio},
 		Log:         s.progress,
 		KeepRunning: s.keep,
+		Owner:       owner,
 	})
 	if err != nil {
 		return err
@@ -232,7 +236,7 @@ func (s *stack) stop(ctx context.Context) (bool, error) {
 		running = running || s.state.alive(name) != nil
 		errs = append(errs, s.end(name))
 	}
-	stopped, err := testenv.StopDir(ctx, s.layout.controlPlane())
+	stopped, err := testenv.StopDir(ctx, s.layout.controlPlane(), owner)
 	if removed := os.Remove(s.layout.envFile()); removed != nil && !os.IsNotExist(removed) {
 		errs = append(errs, removed)
 	}
