@@ -25,7 +25,7 @@ usage() {
 		Usage: hack/build.sh [all|controlplane|crds]
 
 		  controlplane   Kubernetes, etcd, kubectl and KWOK into bin/
-		                 (the first time about 15 minutes on 2 cores)
+		                 (the first time about 10 minutes on 2 idle cores)
 		  crds           third-party CRDs into bin/crds/ (the first time about a minute)
 		  all            both (default)
 	TEXT
@@ -171,7 +171,7 @@ build_controlplane() {
 	tmp=$(fresh_dir controlplane)
 	version=$(version_of k8s.io/kubernetes)
 	say "building the control plane: Kubernetes ${version}, etcd $(version_of go.etcd.io/etcd/server/v3), KWOK $(version_of sigs.k8s.io/kwok)"
-	say "this takes about 15 minutes the first time on 2 cores, seconds once the Go build cache has it"
+	say "this takes about 10 minutes the first time on 2 idle cores, seconds once the Go build cache has it"
 	with_heartbeat "Kubernetes and etcd" "${work}/controlplane.log" \
 		go_build "${tmp}/controlplane" ./controlplane "$(kubernetes_ldflags "${version}")"
 	with_heartbeat "KWOK" "${work}/kwok.log" \

@@ -96,7 +96,7 @@ func (c *config) startControllerCommand() *cobra.Command {
 			return errors.Join(err, s.undo())
 		}
 		fmt.Fprintln(out, "maas-controller is ready.")
-		return nil
+		return s.remember()
 	})
 }
 

@@ -48,7 +48,7 @@ Kuadrant looks at nothing, as a busy or broken one would.`,
 		SilenceErrors: true,
 	}
 	root.PersistentFlags().StringVar(&c.dir, "dir", "", "data directory (default .dev/run for run, .dev for the others)")
-	root.PersistentFlags().StringVar(&c.controllerBinary, "controller-binary", "", "program to run as maas-controller (default bin/maas-controller)")
+	root.PersistentFlags().StringVar(&c.controllerBinary, "controller-binary", "", "program to run as maas-controller (default what up was given, or bin/maas-controller)")
 	root.PersistentFlags().BoolVar(&c.withoutController, "without-controller", false, "leave maas-controller out")
 	root.AddCommand(
 		c.runCommand(), c.upCommand(), c.downCommand(), c.statusCommand(), c.kubeconfigCommand(),
@@ -71,10 +71,12 @@ func (c *config) stack(cmd *cobra.Command, defaultDir string, keep bool) (*stack
 	}
 	s := &stack{
 		layout: layout{root: root, dir: dir}, keep: keep, controller: !c.withoutController,
-		binary: c.controllerBinary, progress: newProgress(cmd.ErrOrStderr()),
+		progress: newProgress(cmd.ErrOrStderr()),
 	}
-	if s.binary == "" {
-		s.binary = s.layout.binary(processController)
+	if c.controllerBinary != "" {
+		if s.binary, err = filepath.Abs(c.controllerBinary); err != nil {
+			return nil, fmt.Errorf("find the program of maas-controller: %w", err)
+		}
 	}
 	return s, nil
 }

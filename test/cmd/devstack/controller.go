@@ -19,10 +19,12 @@ import (
 func (s *stack) startController(ctx context.Context) error {
 	if p := s.state.alive(processController); p != nil {
 		s.progress.say("already running")
+		s.binary = "" // what runs stays the program of the stack
 		return s.awaitReady(ctx, p, p.ready)
 	}
-	if _, err := os.Stat(s.binary); errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%s does not exist: build it with `make build`", s.binary)
+	program := s.program()
+	if _, err := os.Stat(program); errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%s does not exist: build it with `make build`", program)
 	}
 	kubeconfig, err := s.env.OperatorKubeconfig(ctx)
 	if err != nil {
@@ -37,7 +39,7 @@ func (s *stack) startController(ctx context.Context) error {
 		return err
 	}
 	p, err := s.launch(ctx, process.Command{
-		Name: processController, Path: s.binary, Args: controllerArgs(kubeconfig, probes, metrics),
+		Name: processController, Path: program, Args: controllerArgs(kubeconfig, probes, metrics),
 	}, "http://"+probes+"/readyz")
 	if err != nil {
 		return err

@@ -56,6 +56,37 @@ func TestStateSurvives(t *testing.T) {
 	}
 }
 
+func TestLaterCommandsRunTheControllerOfTheStack(t *testing.T) {
+	t.Parallel()
+	l := layout{root: "/checkout", dir: t.TempDir()}
+	later := func(binary string) string {
+		read, err := l.readState()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return (&stack{layout: l, state: read, binary: binary}).program()
+	}
+	if got, want := later(""), "/checkout/bin/maas-controller"; got != want {
+		t.Errorf("before the start it is %s, want %s", got, want)
+	}
+	started := &stack{layout: l, state: &state{}, binary: "/mine"}
+	if err := started.remember(); err != nil {
+		t.Fatal(err)
+	}
+	if got := later(""); got != "/mine" {
+		t.Errorf("after a start with /mine it is %s", got)
+	}
+	if got := later("/other"); got != "/other" {
+		t.Errorf("asked for /other it is %s", got)
+	}
+	if _, err := started.stop(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got := later(""); got == "/mine" {
+		t.Error("after the end it still is the one of the stack that ended")
+	}
+}
+
 func TestSettingsAreQuotedForAShell(t *testing.T) {
 	t.Parallel()
 	l := layout{root: "/it's/here", dir: t.TempDir()}

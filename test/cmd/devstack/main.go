@@ -4,8 +4,8 @@
 // Command devstack runs the whole project on one machine: it is the program
 // behind `make run`, `make up`, `make down` and their relatives. It owns the
 // processes it starts and their data below .dev, and knows the operator only by
-// its command line and its objects. It must not be needed by any test of the
-// operator itself, and contains no logic of the operator.
+// its command line and its objects. It contains no logic of the operator, and of
+// the operator's suites only test/e2e, which judges it from outside, needs it.
 //
 // It runs on Linux.
 package main

@@ -4,6 +4,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -37,7 +38,8 @@ type stack struct {
 	keep bool
 	// controller tells whether maas-controller is part of the stack.
 	controller bool
-	// binary is the program that is maas-controller.
+	// binary is the program to run as maas-controller; empty means the one the
+	// stack was started with.
 	binary   string
 	progress *progress
 
@@ -82,7 +84,18 @@ func (s *stack) start(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	return nil
+	return s.remember()
+}
+
+// program is what shall run as maas-controller.
+func (s *stack) program() string {
+	return cmp.Or(s.binary, s.state.Controller, s.layout.binary(processController))
+}
+
+// remember lets later commands run the same program as maas-controller.
+func (s *stack) remember() error {
+	s.state.Controller = s.program()
+	return s.layout.writeState(s.state)
 }
 
 // attach finds the parts of a stack that an earlier command left running.
@@ -235,6 +248,10 @@ func (s *stack) stop(ctx context.Context) (bool, error) {
 	for _, name := range []string{processController, processStandins} {
 		running = running || s.state.alive(name) != nil
 		errs = append(errs, s.end(name))
+	}
+	if s.state.Controller != "" {
+		s.state.Controller = ""
+		errs = append(errs, s.layout.writeState(s.state))
 	}
 	stopped, err := testenv.StopDir(ctx, s.layout.controlPlane(), owner)
 	if removed := os.Remove(s.layout.envFile()); removed != nil && !os.IsNotExist(removed) {

@@ -21,6 +21,8 @@ const (
 // written after every start and stop, so that none is ever missed.
 type state struct {
 	Processes map[string]*child `json:"processes"`
+	// Controller is the program that the stack runs as maas-controller.
+	Controller string `json:"controller,omitempty"`
 }
 
 func (l layout) readState() (*state, error) {

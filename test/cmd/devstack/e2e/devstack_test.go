@@ -50,11 +50,17 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 	programs.controller = filepath.Join(dir, "maas-controller")
 }, NodeTimeout(buildTimeout))
 
-// devstack starts the program on a data directory.
+// devstack starts the program on a data directory, with the controller of this
+// suite.
 func devstack(dir string, args ...string) *gexec.Session {
 	GinkgoHelper()
-	args = append([]string{"--dir", dir, "--controller-binary", programs.controller}, args...)
-	cmd := exec.Command(programs.devstack, args...) //nolint:noctx // the specs end it by signals
+	return bare(dir, append([]string{"--controller-binary", programs.controller}, args...)...)
+}
+
+// bare starts the program on a data directory and leaves the rest to it.
+func bare(dir string, args ...string) *gexec.Session {
+	GinkgoHelper()
+	cmd := exec.Command(programs.devstack, append([]string{"--dir", dir}, args...)...) //nolint:noctx // the specs end it by signals
 	cmd.Dir = testenv.RepoRoot()
 	session, err := gexec.Start(cmd, GinkgoWriter, GinkgoWriter)
 	Expect(err).NotTo(HaveOccurred())
@@ -157,10 +163,11 @@ var _ = Describe("devstack", Serial, func() {
 			Expect(controllerPID(dir)).To(BeEmpty())
 		}
 
-		By("starting the controller, twice")
-		succeed(devstack(dir, "start-controller"))
+		By("starting the controller, twice, with the program of the first command")
+		succeed(bare(dir, "start-controller"))
 		pid := controllerPID(dir)
 		Expect(pid).NotTo(BeEmpty())
+		Expect(os.Readlink(filepath.Join("/proc", pid, "exe"))).To(Equal(programs.controller))
 		succeed(devstack(dir, "start-controller"))
 		Expect(controllerPID(dir)).To(Equal(pid))
 
