@@ -62,7 +62,7 @@ func bindFlags(f *pflag.FlagSet, c *Config) {
 	f.StringVar(&c.InfraNamespace, "infra-namespace", c.InfraNamespace, "namespace of maas-api; AUTO derives it from --controller-namespace, empty means the same namespace")
 	f.StringVar(&c.SubscriptionNamespace, "maas-subscription-namespace", c.SubscriptionNamespace, "namespace of the default tenant: its subscriptions and auth policies")
 	f.StringVar(&c.AITenantNamespace, "aitenant-namespace", c.AITenantNamespace, "namespace of AITenants")
-	f.StringVar(&c.MonitoringNamespace, "monitoring-namespace", c.MonitoringNamespace, "namespace of observability objects; empty leaves them out")
+	f.StringVar(&c.MonitoringNamespace, "monitoring-namespace", c.MonitoringNamespace, "namespace for observability objects; accepted and checked, without an effect so far: this release creates none")
 	f.BoolVar(&c.Discovery, "enable-tenant-namespace-discovery", c.Discovery, "accept subscriptions and auth policies in every namespace labelled for a tenant, not only in the default tenant's")
 
 	f.Int64Var(&c.MetadataCacheTTL, "metadata-cache-ttl", c.MetadataCacheTTL, "seconds for which the gateway caches the answers to key validation; 0 disables the cache")
@@ -87,7 +87,7 @@ func normalizeName(_ *pflag.FlagSet, name string) pflag.NormalizedName {
 	return pflag.NormalizedName(name)
 }
 
-// describe prints a list of problems, one per line.
+// describe makes one error of at least one problem; several stand on a line each.
 func describe(problems []string) error {
 	if len(problems) == 1 {
 		return fmt.Errorf("%s", problems[0])

@@ -15,6 +15,7 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	"go.uber.org/goleak"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -62,6 +63,7 @@ var _ = Describe("The manager", Ordered, func() {
 		admin  client.Client
 		config Config
 		logs   buffer
+		others []goleak.Option
 		stop   context.CancelFunc
 		ended  chan error
 	)
@@ -121,6 +123,13 @@ var _ = Describe("The manager", Ordered, func() {
 		config.LeaderElect = true
 		config.LogLevel = "2"
 		Expect(config.Validate()).To(Succeed())
+		others = []goleak.Option{
+			goleak.IgnoreCurrent(),
+			// Connections to the API server are kept for whoever asks next.
+			goleak.IgnoreAnyFunction("golang.org/x/net/http2.(*ClientConn).readLoop"),
+			// A watch that is stopped while it delivers an event waits for its reader.
+			goleak.IgnoreTopFunction("k8s.io/apimachinery/pkg/watch.(*filteredWatch).loop"),
+		}
 	})
 	AfterAll(func() {
 		if stop != nil {
@@ -209,5 +218,9 @@ var _ = Describe("The manager", Ordered, func() {
 		stop()
 		Eventually(ended).Should(Receive(Succeed()))
 		Eventually(lease(ctx)).Should(BeEmpty())
+	})
+
+	It("leaves no goroutine behind", func() {
+		Expect(goleak.Find(others...)).To(Succeed())
 	})
 })

@@ -6,6 +6,7 @@ package modelref_test
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -277,7 +278,8 @@ func (w world) allow(namespace, name, model string) *v1alpha1.MaaSAuthPolicy {
 	return p
 }
 
-// events are the reasons of the events about a model, each with its type.
+// events are the reasons of the events about a model, each with its type; one that
+// was repeated is there as often.
 func (w world) events(name string) func(Gomega) []string {
 	return func(g Gomega) []string {
 		var list eventsv1.EventList
@@ -285,7 +287,11 @@ func (w world) events(name string) func(Gomega) []string {
 		var reasons []string
 		for i := range list.Items {
 			if e := &list.Items[i]; e.Regarding.Kind == "MaaSModelRef" && e.Regarding.Name == name {
-				reasons = append(reasons, e.Type+" "+e.Reason)
+				times := 1
+				if e.Series != nil {
+					times = int(max(e.Series.Count, 2))
+				}
+				reasons = append(reasons, slices.Repeat([]string{e.Type + " " + e.Reason}, times)...)
 			}
 		}
 		return reasons

@@ -28,6 +28,7 @@ import (
 	"github.com/opendatahub-io/maas-operator/internal/tenancy"
 	"github.com/opendatahub-io/maas-operator/internal/tenancy/lookup"
 	"github.com/opendatahub-io/maas-operator/test/testenv"
+	"github.com/opendatahub-io/maas-operator/test/testenv/audit"
 )
 
 func TestModelRefs(t *testing.T) {
@@ -87,6 +88,16 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 		stop()
 		Eventually(ended).Should(Receive(Succeed()))
 	})
+})
+
+// The operator's rights suffice: after all specs, the API server refused nothing.
+var _ = AfterSuite(func() {
+	if suite.env == nil {
+		return // It did not start, which has been reported.
+	}
+	events, err := suite.env.Audit().Events(byOperator, audit.Forbidden())
+	Expect(err).NotTo(HaveOccurred())
+	Expect(events).To(BeEmpty(), "requests of the operator that were forbidden")
 })
 
 func setUp(ctx context.Context, mgr ctrl.Manager) error {
