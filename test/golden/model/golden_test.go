@@ -67,18 +67,23 @@ func load(t *testing.T, file string) model.Input {
 	return out
 }
 
-// rendered are the objects of a case, as the operator would apply them.
-func rendered(t *testing.T, dir string) []*unstructured.Unstructured {
+func engine(t *testing.T) *render.Engine {
 	t.Helper()
-	engine, err := render.New(templates.FS, desired.Components())
+	e, err := render.New(templates.FS, desired.Components())
 	if err != nil {
 		t.Fatalf("render.New() error = %v", err)
 	}
+	return e
+}
+
+// rendered are the objects of a case, as the operator would apply them.
+func rendered(t *testing.T, dir string) []*unstructured.Unstructured {
+	t.Helper()
 	out, err := model.Build(load(t, filepath.Join(dir, "in.yaml")))
 	if err != nil {
 		t.Fatalf("Build() error = %v", err)
 	}
-	objects, err := engine.RenderAll(out.Requests())
+	objects, err := engine(t).RenderAll(out.Requests())
 	if err != nil {
 		t.Fatalf("RenderAll() error = %v", err)
 	}
@@ -100,8 +105,54 @@ func TestGoldenFiles(t *testing.T) {
 	}
 }
 
-func TestEveryCaseIsAcceptedByTheRealCRDs(t *testing.T) {
+// TestTheRealCRDsAccept starts one API server for all that is asked of it.
+func TestTheRealCRDsAccept(t *testing.T) {
 	t.Parallel()
+	admin := startAPIServer(t)
+	accept := func(t *testing.T, name string, object *unstructured.Unstructured) {
+		t.Helper()
+		if err := admin.Create(t.Context(), object, client.DryRunAll, client.FieldValidation(metav1.FieldValidationStrict)); err != nil {
+			t.Errorf("%s: the API server refuses %s %s: %v", name, object.GetKind(), object.GetName(), err)
+		}
+	}
+	t.Run("every case", func(t *testing.T) {
+		t.Parallel()
+		for _, name := range golden.Cases(t, "testdata") {
+			for _, object := range rendered(t, filepath.Join("testdata", name)) {
+				accept(t, name, object)
+			}
+		}
+	})
+	t.Run("every combination of features", func(t *testing.T) {
+		t.Parallel()
+		for name, object := range renderedCombinations(t) {
+			accept(t, name, object)
+		}
+	})
+	t.Run("as what the component table requires", func(t *testing.T) {
+		t.Parallel()
+		for _, component := range desired.Table() {
+			if component.Requires == "" {
+				continue
+			}
+			crd := &unstructured.Unstructured{}
+			crd.SetAPIVersion("apiextensions.k8s.io/v1")
+			crd.SetKind("CustomResourceDefinition")
+			if err := admin.Get(t.Context(), client.ObjectKey{Name: component.Requires}, crd); err != nil {
+				t.Errorf("%s: %v", component.ID, err)
+				continue
+			}
+			kind, _, err := unstructured.NestedString(crd.Object, "spec", "names", "kind")
+			if err != nil || kind != component.GVK.Kind {
+				t.Errorf("%s requires %s, which is a %s, and renders a %s", component.ID, component.Requires, kind, component.GVK.Kind)
+			}
+		}
+	})
+}
+
+// startAPIServer starts a server with Kuadrant's CRDs and the models' namespace.
+func startAPIServer(t *testing.T) client.Client {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
 	env, err := testenv.Start(ctx, testenv.Options{CRDs: []testenv.CRDSet{testenv.Kuadrant}, Log: os.Stderr})
@@ -117,18 +168,8 @@ func TestEveryCaseIsAcceptedByTheRealCRDs(t *testing.T) {
 	if err != nil {
 		t.Fatalf("make a client: %v", err)
 	}
-	for _, namespace := range []string{"llm"} {
-		if err := admin.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}); err != nil {
-			t.Fatalf("create namespace: %v", err)
-		}
+	if err := admin.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "llm"}}); err != nil {
+		t.Fatalf("create namespace: %v", err)
 	}
-	for _, name := range golden.Cases(t, "testdata") {
-		dir := filepath.Join("testdata", name)
-		for _, object := range rendered(t, dir) {
-			err := admin.Create(ctx, object, client.DryRunAll, client.FieldValidation(metav1.FieldValidationStrict))
-			if err != nil {
-				t.Errorf("%s: the API server refuses %s %s: %v", name, object.GetKind(), object.GetName(), err)
-			}
-		}
-	}
+	return admin
 }
