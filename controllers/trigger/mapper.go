@@ -71,7 +71,7 @@ func find(ctx context.Context, of Concerned, objects ...client.Object) sets.Set[
 			found, err := of(ctx, object)
 			if err != nil {
 				ctrl.LoggerFrom(ctx).Error(err, "Trying again to find what a change concerns")
-				return false, nil //nolint:nilerr // Logged; the next attempt decides.
+				return false, nil // Logged; the next attempt decides.
 			}
 			keys.Insert(found...)
 			return true, nil
