@@ -25,18 +25,18 @@ const maxContributors = 96 << 10
 
 const (
 	authPolicyPrefix           = "maas-auth-"
-	tokenRateLimitPolicyPrefix = "maas-trlp-"
+	limitPolicyPrefix = "maas-trlp-"
 )
 
 // AuthPolicyName is the name of the AuthPolicy of a model.
 func AuthPolicyName(model string) string { return authPolicyPrefix + model }
 
 // TokenRateLimitPolicyName is the name of the TokenRateLimitPolicy of a model.
-func TokenRateLimitPolicyName(model string) string { return tokenRateLimitPolicyPrefix + model }
+func TokenRateLimitPolicyName(model string) string { return limitPolicyPrefix + model }
 
 // OfPolicyName returns the model whose generated policy has the given name.
 func OfPolicyName(policy string) (string, bool) {
-	for _, prefix := range []string{authPolicyPrefix, tokenRateLimitPolicyPrefix} {
+	for _, prefix := range []string{authPolicyPrefix, limitPolicyPrefix} {
 		if model, ok := strings.CutPrefix(policy, prefix); ok && model != "" {
 			return model, true
 		}
