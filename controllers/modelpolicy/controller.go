@@ -25,6 +25,7 @@ import (
 	"github.com/opendatahub-io/maas-operator/internal/conditions"
 	"github.com/opendatahub-io/maas-operator/internal/desired/model"
 	"github.com/opendatahub-io/maas-operator/internal/facts"
+	"github.com/opendatahub-io/maas-operator/internal/generated"
 	"github.com/opendatahub-io/maas-operator/internal/render"
 	"github.com/opendatahub-io/maas-operator/internal/tenancy/lookup"
 )
@@ -61,7 +62,10 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	err := r.Client.Get(ctx, req.NamespacedName, ref)
 	if err != nil {
 		if apierrors.IsNotFound(err) {
-			return ctrl.Result{}, r.removeOrphans(ctx, req.NamespacedName)
+			// A reconcile that was under way while the model went may have written
+			// its policies again.
+			_, err := generated.Remove(ctx, r.Applier, req.NamespacedName)
+			return trigger.Outcome(ctx, err)
 		}
 		return ctrl.Result{}, fmt.Errorf("read MaaSModelRef %s: %w", req, err)
 	}

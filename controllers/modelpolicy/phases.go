@@ -12,7 +12,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/validation"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
@@ -156,17 +155,6 @@ func (r *Reconciler) removeAll(ctx context.Context, s *scope) error {
 	)
 }
 
-// removeOrphans deletes policies of a model that no longer exists: a reconcile
-// that was under way while the model went may have written them again.
-func (r *Reconciler) removeOrphans(ctx context.Context, key types.NamespacedName) error {
-	if len(key.Name) > validation.LabelValueMaxLength {
-		return nil // A longer name fits no label, and so the model never had policies.
-	}
-	_, auth := r.Applier.DeleteAllByLabels(ctx, kuadrant.AuthPolicy, model.Labels(key), key.Namespace)
-	_, limits := r.Applier.DeleteAllByLabels(ctx, kuadrant.TokenRateLimitPolicy, model.Labels(key), key.Namespace)
-	return errors.Join(auth, limits)
-}
-
 // routeOwner is the model that has the policies of the route.
 func (r *Reconciler) routeOwner(ctx context.Context, ref *v1alpha1.MaaSModelRef) (string, error) {
 	models, err := r.onRoute(ctx, ref)
@@ -200,7 +188,7 @@ func (r *Reconciler) authPolicies(ctx context.Context, key types.NamespacedName)
 	if err := r.Client.List(ctx, &list, client.MatchingFields{index.AuthPolicyByModel: key.String()}); err != nil {
 		return nil, fmt.Errorf("list MaaSAuthPolicies of model %s: %w", key, err)
 	}
-	tenants := r.tenantsOf()
+	tenants := r.Tenants.Members()
 	out := make([]model.AuthPolicy, 0, len(list.Items))
 	for i := range list.Items {
 		tenant, err := tenants(ctx, list.Items[i].Namespace)
@@ -217,7 +205,7 @@ func (r *Reconciler) subscriptions(ctx context.Context, key types.NamespacedName
 	if err := r.Client.List(ctx, &list, client.MatchingFields{index.SubscriptionByModel: key.String()}); err != nil {
 		return nil, fmt.Errorf("list MaaSSubscriptions of model %s: %w", key, err)
 	}
-	tenants := r.tenantsOf()
+	tenants := r.Tenants.Members()
 	out := make([]model.Subscription, 0, len(list.Items))
 	for i := range list.Items {
 		tenant, err := tenants(ctx, list.Items[i].Namespace)
@@ -227,19 +215,4 @@ func (r *Reconciler) subscriptions(ctx context.Context, key types.NamespacedName
 		out = append(out, model.Subscription{Object: &list.Items[i], Tenant: tenant})
 	}
 	return out, nil
-}
-
-// tenantsOf returns a lookup that asks once per namespace.
-func (r *Reconciler) tenantsOf() func(context.Context, string) (string, error) {
-	known := map[string]string{}
-	return func(ctx context.Context, namespace string) (string, error) {
-		if tenant, ok := known[namespace]; ok {
-			return tenant, nil
-		}
-		tenant, err := r.Tenants.Member(ctx, namespace)
-		if err == nil {
-			known[namespace] = tenant
-		}
-		return tenant, err
-	}
 }

@@ -44,5 +44,5 @@ func (r *Reconciler) set(s *scope, kind v1alpha1.ConditionType, value conditions
 	if value.Status == metav1.ConditionFalse {
 		severity = corev1.EventTypeWarning
 	}
-	r.Events.Eventf(s.ref, nil, severity, value.Reason, "Reconcile", "%s: %s", kind, value.Message)
+	r.Events.Eventf(s.ref, nil, severity, value.Reason, string(v1alpha1.ActionReconcile), "%s: %s", kind, value.Message)
 }

@@ -24,7 +24,10 @@ func TenantMoved(before, after client.Object) bool {
 var TenantNamespace = predicate.Funcs{
 	CreateFunc: func(e event.CreateEvent) bool { return hasTenantLabel(e.Object) },
 	DeleteFunc: func(e event.DeleteEvent) bool { return hasTenantLabel(e.Object) },
-	UpdateFunc: func(e event.UpdateEvent) bool { return hasTenantLabel(e.ObjectOld) != hasTenantLabel(e.ObjectNew) },
+	UpdateFunc: func(e event.UpdateEvent) bool {
+		return hasTenantLabel(e.ObjectOld) != hasTenantLabel(e.ObjectNew) ||
+			e.ObjectOld.GetLabels()[v1alpha1.LabelTenant] != e.ObjectNew.GetLabels()[v1alpha1.LabelTenant]
+	},
 }
 
 func hasTenantLabel(object client.Object) bool {

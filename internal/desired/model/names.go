@@ -24,7 +24,7 @@ const (
 const maxContributors = 96 << 10
 
 const (
-	authPolicyPrefix           = "maas-auth-"
+	authPolicyPrefix  = "maas-auth-"
 	limitPolicyPrefix = "maas-trlp-"
 )
 
@@ -44,20 +44,14 @@ func OfPolicyName(policy string) (string, bool) {
 	return "", false
 }
 
-// Labels find the generated policies of a model.
-func Labels(model types.NamespacedName) map[string]string {
+func labels(model types.NamespacedName, partOf, component string) map[string]string {
 	return map[string]string{
 		v1alpha1.LabelModel:          model.Name,
 		v1alpha1.LabelModelNamespace: model.Namespace,
 		v1alpha1.LabelManagedBy:      v1alpha1.ManagedByValue,
+		v1alpha1.LabelPartOf:         partOf,
+		v1alpha1.LabelComponent:      component,
 	}
-}
-
-func labels(model types.NamespacedName, partOf, component string) map[string]string {
-	out := Labels(model)
-	out[v1alpha1.LabelPartOf] = partOf
-	out[v1alpha1.LabelComponent] = component
-	return out
 }
 
 // contributors is the list of contributors for an annotation.
