@@ -94,7 +94,7 @@ func start(ctx context.Context, t *testing.T, crd string) client.Client {
 // operator reads the last one.
 func check(t *testing.T, crd string) kserve.Service {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 15*time.Minute)
 	defer cancel()
 	admin := start(ctx, t, crd)
 	var service kserve.Service

@@ -22,7 +22,7 @@ import (
 
 const (
 	// readyTimeout bounds each step; a step takes seconds on an idle machine.
-	readyTimeout = 2 * time.Minute
+	readyTimeout = 4 * time.Minute
 	pollInterval = 25 * time.Millisecond
 	probeTimeout = 5 * time.Second
 	// garbagePercent lets the servers' heaps grow further before they are

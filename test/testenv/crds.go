@@ -15,6 +15,7 @@ import (
 	"time"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/discovery"
@@ -52,13 +53,18 @@ func CRDSets() []CRDSet {
 const (
 	// fieldOwner is the field manager of what the harness itself applies.
 	fieldOwner = "maas-testenv"
-	// crdWorkers is how many CRDs are sent at once.
-	crdWorkers = 8
+	// crdTimeout bounds the installation, which takes seconds on an idle machine.
+	crdTimeout = 8 * time.Minute
+	// crdWorkers is how many CRDs are sent at once. More of them do not get done
+	// sooner, and the API server gives each request only 34 seconds.
+	crdWorkers = 4
+	// crdRetry is how long a CRD waits when the API server was too busy for it.
+	crdRetry = time.Second
 	// servedPoll is how often discovery is asked for kinds that are still missing.
-	servedPoll = 50 * time.Millisecond
+	servedPoll = 200 * time.Millisecond
 )
 
-// InstallCRDs applies the sets and returns when the API server serves all of
+// InstallCRDs stores the sets and returns when the API server serves all of
 // their kinds and discovery lists them. Sets may be installed again.
 func (e *Env) InstallCRDs(ctx context.Context, sets ...CRDSet) error {
 	begin := time.Now()
@@ -93,9 +99,9 @@ func (e *Env) InstallCRDFiles(ctx context.Context, files ...string) error {
 }
 
 func (e *Env) installCRDs(ctx context.Context, crds []*unstructured.Unstructured) error {
-	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
+	ctx, cancel := context.WithTimeout(ctx, crdTimeout)
 	defer cancel()
-	if err := e.applyCRDs(ctx, crds); err != nil {
+	if err := e.storeCRDs(ctx, crds); err != nil {
 		return err
 	}
 	return e.awaitServed(ctx, crds)
@@ -138,8 +144,8 @@ func buildCRDs(ctx context.Context, sets []CRDSet, out io.Writer) error {
 	return Build(ctx, "crds", out)
 }
 
-// applyCRDs sends the CRDs, several at once.
-func (e *Env) applyCRDs(ctx context.Context, crds []*unstructured.Unstructured) error {
+// storeCRDs sends the CRDs, several at once.
+func (e *Env) storeCRDs(ctx context.Context, crds []*unstructured.Unstructured) error {
 	config := e.AdminConfig()
 	config.WarningHandlerWithContext = rest.NoWarnings{} // other products' business
 	client, err := dynamic.NewForConfig(config)
@@ -160,10 +166,9 @@ func (e *Env) applyCRDs(ctx context.Context, crds []*unstructured.Unstructured) 
 	for range crdWorkers {
 		workers.Go(func() {
 			for crd := range queue {
-				options := metav1.ApplyOptions{FieldManager: fieldOwner, Force: true}
-				if _, err := resource.Apply(ctx, crd.GetName(), crd, options); err != nil {
+				if err := storeCRD(ctx, resource, crd); err != nil {
 					mu.Lock()
-					errs = append(errs, fmt.Errorf("apply CRD %s: %w", crd.GetName(), err))
+					errs = append(errs, fmt.Errorf("store CRD %s: %w", crd.GetName(), err))
 					mu.Unlock()
 				}
 			}
@@ -171,6 +176,35 @@ func (e *Env) applyCRDs(ctx context.Context, crds []*unstructured.Unstructured) 
 	}
 	workers.Wait()
 	return errors.Join(errs...)
+}
+
+// storeCRD creates a CRD or replaces what is there, again for as long as the
+// API server is too busy. Server-side apply would cost it a second more in all.
+func storeCRD(ctx context.Context, resource dynamic.ResourceInterface, crd *unstructured.Unstructured) error {
+	for {
+		_, err := resource.Create(ctx, crd, metav1.CreateOptions{FieldManager: fieldOwner, FieldValidation: metav1.FieldValidationStrict})
+		if apierrors.IsAlreadyExists(err) {
+			err = replaceCRD(ctx, resource, crd.DeepCopy())
+		}
+		if !apierrors.IsTimeout(err) && !apierrors.IsServerTimeout(err) && !apierrors.IsTooManyRequests(err) && !apierrors.IsConflict(err) {
+			return err
+		}
+		select {
+		case <-time.After(crdRetry):
+		case <-ctx.Done():
+			return err
+		}
+	}
+}
+
+func replaceCRD(ctx context.Context, resource dynamic.ResourceInterface, crd *unstructured.Unstructured) error {
+	live, err := resource.Get(ctx, crd.GetName(), metav1.GetOptions{})
+	if err != nil {
+		return err
+	}
+	crd.SetResourceVersion(live.GetResourceVersion())
+	_, err = resource.Update(ctx, crd, metav1.UpdateOptions{FieldManager: fieldOwner, FieldValidation: metav1.FieldValidationStrict})
+	return err
 }
 
 // awaitServed waits until discovery lists every served version of the CRDs.

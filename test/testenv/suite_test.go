@@ -23,7 +23,7 @@ const (
 	// machine.
 	eventually   = 90 * time.Second
 	pollInterval = 100 * time.Millisecond
-	startTimeout = 5 * time.Minute
+	startTimeout = 15 * time.Minute
 )
 
 // shared is one whole control plane for the specs that do not need their own.

@@ -153,7 +153,7 @@ func TestTheRealCRDsAccept(t *testing.T) {
 // startAPIServer starts a server with Kuadrant's CRDs and the models' namespace.
 func startAPIServer(t *testing.T) client.Client {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 15*time.Minute)
 	defer cancel()
 	env, err := testenv.Start(ctx, testenv.Options{CRDs: []testenv.CRDSet{testenv.Kuadrant}, Log: os.Stderr})
 	if err != nil {

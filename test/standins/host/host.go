@@ -25,8 +25,8 @@ import (
 )
 
 const (
-	syncTimeout = 60 * time.Second
-	stopTimeout = 10 * time.Second
+	syncTimeout = 3 * time.Minute
+	stopTimeout = 30 * time.Second
 	requestRate = 200
 )
 

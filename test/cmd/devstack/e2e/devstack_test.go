@@ -30,7 +30,7 @@ func TestDevstack(t *testing.T) {
 
 const (
 	// commandTimeout is generous: the machine may be busy with other suites.
-	commandTimeout = 5 * time.Minute
+	commandTimeout = 15 * time.Minute
 	buildTimeout   = 15 * time.Minute
 )
 
