@@ -51,19 +51,17 @@ func (s Settings) Member(name string, labels map[string]string) bool {
 	return s.Discovery && (labels[v1alpha1.LabelTenant] != "" || labels[v1alpha1.LabelManagedByAITenant] == "true")
 }
 
-// OfNamespace returns the tenant of a namespace. A namespace without any
-// tenant object is a plain one of the default tenant, unless it is labelled as
-// a tenant's: then it fails closed rather than borrow the default gateway.
+// OfNamespace returns the tenant of a namespace. One without a tenant label is a
+// plain namespace of the default tenant. One with the label needs a config that
+// its AITenant manages: it fails closed rather than borrow the default gateway.
 func (s Settings) OfNamespace(n Namespace) (Context, error) {
 	switch {
 	case n.Config != nil && n.Config.Labels[v1alpha1.LabelManagedByAITenant] == "true":
 		return s.managed(n)
-	case n.Config != nil:
-		return s.defaults(), nil
-	case n.Legacy != nil:
-		return s.legacy(n.Legacy)
 	case n.Name != s.DefaultNamespace && s.Member(n.Name, n.Labels):
-		return Context{}, problem("Namespace %s is labelled for a tenant but holds no MaasTenantConfig %s: wait for its AITenant, or remove the label.", n.Name, v1alpha1.DefaultTenantConfigName)
+		return Context{}, problem("Namespace %s is labelled for a tenant but holds no MaasTenantConfig %s that an AITenant manages: wait for its AITenant, or remove the label.", n.Name, v1alpha1.DefaultTenantConfigName)
+	case n.Name == s.DefaultNamespace && n.Config == nil && n.Legacy != nil:
+		return s.legacy(n.Legacy)
 	default:
 		return s.defaults(), nil
 	}
@@ -93,18 +91,17 @@ func (s Settings) NameOf(n Namespace) string {
 	if !s.Member(n.Name, n.Labels) {
 		return ""
 	}
-	switch {
-	case n.Config != nil && n.Config.Labels[v1alpha1.LabelManagedByAITenant] == "true":
+	if n.Config != nil && n.Config.Labels[v1alpha1.LabelManagedByAITenant] == "true" {
 		name, err := s.managedName(n)
 		if err != nil {
 			return ""
 		}
 		return name
-	case n.Config != nil, n.Legacy != nil, n.Name == s.DefaultNamespace:
-		return DefaultName
-	default:
-		return ""
 	}
+	if n.Name == s.DefaultNamespace {
+		return DefaultName
+	}
+	return ""
 }
 
 // TenantNamespace is where a tenant's subscriptions and auth policies live.
@@ -134,8 +131,8 @@ func (s Settings) managed(n Namespace) (Context, error) {
 	if _, err := s.managedName(n); err != nil {
 		return Context{}, err
 	}
-	if n.Owner == nil || n.Owner.Name != n.Config.Annotations[v1alpha1.AnnotationAITenantName] {
-		return Context{}, problem("The AITenant that owns MaasTenantConfig %s/%s does not exist.", n.Name, n.Config.Name)
+	if n.Owner == nil || n.Owner.Namespace != s.AITenantNamespace || n.Owner.Name != n.Config.Annotations[v1alpha1.AnnotationAITenantName] {
+		return Context{}, problem("The AITenant that owns MaasTenantConfig %s/%s does not exist in namespace %s.", n.Name, n.Config.Name, s.AITenantNamespace)
 	}
 	if s.TenantNamespace(n.Owner.Name) != n.Name {
 		return Context{}, problem("MaasTenantConfig %s/%s names AITenant %s as its owner, whose namespace is another one.", n.Name, n.Config.Name, n.Owner.Name)

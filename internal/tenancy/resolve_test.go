@@ -49,6 +49,11 @@ func unmanaged(namespace string) *v1alpha1.MaasTenantConfig {
 	return &v1alpha1.MaasTenantConfig{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: v1alpha1.DefaultTenantConfigName}}
 }
 
+func elsewhere(t *v1alpha1.AITenant) *v1alpha1.AITenant {
+	t.Namespace = "evil"
+	return t
+}
+
 var (
 	tenantLabel = map[string]string{v1alpha1.LabelTenant: "red"}
 	byDefault   = tenancy.Context{Name: tenancy.DefaultName, Gateway: defaultGateway}
@@ -99,6 +104,16 @@ func TestTenantOfANamespace(t *testing.T) {
 		"the default tenant's managed config has no suffix": {
 			namespace: tenancy.Namespace{Name: defaultNamespace, Config: managed(defaultNamespace, tenancy.DefaultName), Owner: aiTenant(tenancy.DefaultName, "maas-default-gateway")},
 			want:      byDefault, wantName: tenancy.DefaultName,
+		},
+		"an AITenant of any other namespace is no owner": {
+			namespace: tenancy.Namespace{Name: redNamespace, Labels: tenantLabel, Config: managed(redNamespace, "red"), Owner: elsewhere(aiTenant("red", "red-gateway"))},
+			wantError: true, wantName: "red",
+		},
+		"a tenant's namespace cannot leave for the default tenant": {
+			namespace: tenancy.Namespace{Name: redNamespace, Labels: tenantLabel, Config: unmanaged(redNamespace)}, wantError: true,
+		},
+		"a legacy Tenant counts in the default namespace only": {
+			namespace: tenancy.Namespace{Name: "llm", Legacy: &v1alpha1.Tenant{Spec: v1alpha1.TenantSpec{GatewayRef: &v1alpha1.TenantGatewayRef{Name: "mine", Namespace: "llm"}}}}, want: byDefault,
 		},
 		"an unmanaged config means the default gateway": {
 			namespace: tenancy.Namespace{Name: defaultNamespace, Config: unmanaged(defaultNamespace)}, want: byDefault, wantName: tenancy.DefaultName,

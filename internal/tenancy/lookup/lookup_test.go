@@ -84,10 +84,10 @@ func TestTheTenantOfAModel(t *testing.T) {
 		model       *v1alpha1.MaaSModelRef
 		wantGateway string
 	}{
-		"is the default one in a plain namespace":    {model("llm", ""), "maas"},
-		"is that of its namespace":                   {model(redNamespace, ""), "red"},
-		"is the one it names":                        {model("llm", "red"), "red"},
-		"is that of an earlier release's namespaces": {model("old", ""), "old"},
+		"is the default one in a plain namespace":          {model("llm", ""), "maas"},
+		"is that of its namespace":                         {model(redNamespace, ""), "red"},
+		"is the one it names":                              {model("llm", "red"), "red"},
+		"ignores settings of an earlier release elsewhere": {model("old", ""), "maas"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
