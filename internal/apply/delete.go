@@ -22,8 +22,9 @@ type Deletion struct {
 	Outcome Outcome
 }
 
-// Delete removes one object of ours. An object that opted out, that is not labelled as ours, that does not exist, or
-// whose kind the cluster does not know is no error; the outcome says so.
+// Delete removes one object of ours, by the judgement of Apply: it carries our label or an earlier apply of ours. An
+// object that opted out, that is not ours, that does not exist, or whose kind the cluster does not know is no error; the
+// outcome says so.
 func (a *Applier) Delete(ctx context.Context, gvk schema.GroupVersionKind, key types.NamespacedName) (Result, error) {
 	live, err := a.find(ctx, a.client, gvk, key)
 	if err != nil {
@@ -105,7 +106,7 @@ func (a *Applier) deleteLive(ctx context.Context, live *unstructured.Unstructure
 		return Result{Outcome: NotFound}, nil
 	case optedOut(live):
 		return Result{Outcome: OptedOut, Live: live}, nil
-	case !labelledOurs(live) || !labels.SelectorFromSet(match).Matches(labels.Set(live.GetLabels())):
+	case !a.ours(live) || !labels.SelectorFromSet(match).Matches(labels.Set(live.GetLabels())):
 		return Result{Outcome: NotOurs, Live: live}, nil
 	case live.GetDeletionTimestamp() != nil:
 		return Result{Outcome: Deleted, Live: live}, nil

@@ -7,6 +7,7 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -61,6 +62,29 @@ var _ = Describe("Delete", func() {
 
 		remove(ctx, f, theirs, apply.NotOurs)
 		Expect(gone(ctx, theirs)).To(BeFalse())
+	})
+
+	It("removes an object of ours that lost its labels", func(ctx SpecContext) {
+		f := newFixture(ctx)
+		desired := authPolicy.build(f.namespace, "x")
+		f.apply(ctx, desired, apply.Created)
+		edit(ctx, desired, func(live *unstructured.Unstructured) { live.SetLabels(nil) })
+
+		remove(ctx, f, desired, apply.Deleted)
+		Expect(gone(ctx, desired)).To(BeTrue())
+	})
+
+	It("leaves an object that lost its labels and every trace of our apply", func(ctx SpecContext) {
+		f := newFixture(ctx)
+		desired := authPolicy.build(f.namespace, "x")
+		f.apply(ctx, desired, apply.Created)
+		edit(ctx, desired, func(live *unstructured.Unstructured) {
+			live.SetLabels(nil)
+			live.SetManagedFields([]metav1.ManagedFieldsEntry{{}})
+		})
+
+		remove(ctx, f, desired, apply.NotOurs)
+		Expect(gone(ctx, desired)).To(BeFalse())
 	})
 
 	It("looks again when the object changed since the cache saw it", func(ctx SpecContext) {

@@ -101,8 +101,8 @@ type Pruned struct {
 }
 
 // Prune deletes the objects that are in the previous inventory and not in the current one. Call it last, after
-// everything current was applied. It deletes only what is labelled as ours and matches the tracking labels, leaves
-// opted-out objects behind, and reads past the cache.
+// everything current was applied. It deletes only what is ours and matches the tracking labels, leaves opted-out
+// objects behind, and reads past the cache.
 func (a *Applier) Prune(ctx context.Context, previous, current Inventory, opts PruneOptions) (Pruned, error) {
 	pruned := Pruned{Inventory: NewInventory(current...)}
 	var errs []error

@@ -28,8 +28,8 @@ func labelledOurs(live *unstructured.Unstructured) bool {
 	}
 }
 
-// ours reports whether an existing object may be applied to: it carries our label, or an earlier apply of ours (then
-// somebody removed the label, which is drift).
+// ours reports whether an existing object may be applied to or deleted: it carries our label, or an earlier apply of
+// ours (then somebody removed the label, which is drift).
 func (a *Applier) ours(live *unstructured.Unstructured) bool {
 	if labelledOurs(live) {
 		return true
