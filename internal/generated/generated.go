@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package generated finds the policies that were generated for a model, by their
-// labels, and removes them. They carry no owner reference, so the garbage collector
+// labels and names, and removes them. They carry no owner reference, so the garbage collector
 // would not. What the policies say is decided elsewhere.
 package generated
 
@@ -10,6 +10,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -17,12 +18,15 @@ import (
 
 	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
 	"github.com/opendatahub-io/maas-operator/internal/apply"
+	"github.com/opendatahub-io/maas-operator/internal/desired/model"
 	"github.com/opendatahub-io/maas-operator/internal/kuadrant"
 )
 
-// Deleter deletes the objects of a kind that carry all labels and are ours; those
-// that opted out of management stay.
+// Deleter deletes objects that are ours; those that opted out of management stay.
 type Deleter interface {
+	// Delete deletes one object.
+	Delete(ctx context.Context, kind schema.GroupVersionKind, key types.NamespacedName) (apply.Result, error)
+	// DeleteAllByLabels deletes the objects of a kind that carry all labels.
 	DeleteAllByLabels(ctx context.Context, kind schema.GroupVersionKind, labels map[string]string, namespace string) ([]apply.Deletion, error)
 }
 
@@ -30,28 +34,51 @@ type Deleter interface {
 // with the namespace is left out: policies of earlier releases lack it. The second
 // result is false for a name that is too long for a label: no policy can carry it,
 // and the API server refuses to be asked for it.
-func Labels(model types.NamespacedName) (map[string]string, bool) {
-	if len(validation.IsValidLabelValue(model.Name)) > 0 {
+func Labels(ref types.NamespacedName) (map[string]string, bool) {
+	if len(validation.IsValidLabelValue(ref.Name)) > 0 {
 		return nil, false
 	}
-	return map[string]string{v1alpha1.LabelModel: model.Name, v1alpha1.LabelManagedBy: v1alpha1.ManagedByValue}, true
+	return map[string]string{v1alpha1.LabelModel: ref.Name, v1alpha1.LabelManagedBy: v1alpha1.ManagedByValue}, true
 }
 
-// Remove deletes the policies of a model, of both kinds. The result tells what
-// became of each; every kind is tried, whatever happens to the other.
-func Remove(ctx context.Context, d Deleter, model types.NamespacedName) ([]apply.Deletion, error) {
-	labels, ok := Labels(model)
+// Remove deletes the policies of a model, of both kinds: all that carry its labels,
+// and the one under the name that its policy has, which may have lost them. The
+// result tells what became of each; everything is tried, whatever fails.
+func Remove(ctx context.Context, d Deleter, ref types.NamespacedName) ([]apply.Deletion, error) {
+	labels, ok := Labels(ref)
 	if !ok {
 		return nil, nil
 	}
 	var all []apply.Deletion
 	var errs []error
-	for _, kind := range []schema.GroupVersionKind{kuadrant.AuthPolicy, kuadrant.TokenRateLimitPolicy} {
-		deletions, err := d.DeleteAllByLabels(ctx, kind, labels, model.Namespace)
+	for _, policy := range []struct {
+		kind schema.GroupVersionKind
+		name string
+	}{
+		{kuadrant.AuthPolicy, model.AuthPolicyName(ref.Name)},
+		{kuadrant.TokenRateLimitPolicy, model.TokenRateLimitPolicyName(ref.Name)},
+	} {
+		deletions, err := d.DeleteAllByLabels(ctx, policy.kind, labels, ref.Namespace)
 		all, errs = append(all, deletions...), append(errs, err)
+		if slices.ContainsFunc(deletions, func(found apply.Deletion) bool { return found.Ref.Name == policy.name }) {
+			continue
+		}
+		deletion, err := removeNamed(ctx, d, policy.kind, types.NamespacedName{Namespace: ref.Namespace, Name: policy.name})
+		all, errs = append(all, deletion...), append(errs, err)
 	}
 	if err := errors.Join(errs...); err != nil {
-		return all, fmt.Errorf("remove the policies of MaaSModelRef %s: %w", model, err)
+		return all, fmt.Errorf("remove the policies of MaaSModelRef %s: %w", ref, err)
 	}
 	return all, nil
+}
+
+// removeNamed deletes one policy by its name. There is nothing to tell of one that
+// does not exist or that somebody else made.
+func removeNamed(ctx context.Context, d Deleter, kind schema.GroupVersionKind, key types.NamespacedName) ([]apply.Deletion, error) {
+	result, err := d.Delete(ctx, kind, key)
+	if result.Outcome == apply.NotFound || result.Outcome == apply.NotOurs {
+		return nil, err
+	}
+	ref := apply.Ref{Group: kind.Group, Kind: kind.Kind, Namespace: key.Namespace, Name: key.Name}
+	return []apply.Deletion{{Ref: ref, Outcome: result.Outcome}}, err
 }
