@@ -68,14 +68,8 @@ func (r *Reconciler) gather(ctx context.Context, s *scope) error {
 	}
 	key := types.NamespacedName{Namespace: s.ref.Namespace, Name: model.TokenRateLimitPolicyName(s.ref.Name)}
 	live, err := fetch.Optional(ctx, r.Client, key, kuadrant.New(kuadrant.TokenRateLimitPolicy))
-	if err != nil || live == nil {
-		return err
-	}
-	s.input.Live.Subscriptions = live.GetAnnotations()[v1alpha1.AnnotationSubscriptions]
-	for _, limit := range kuadrant.Limits(live) {
-		s.input.Live.LimitNames = append(s.input.Live.LimitNames, limit.Name)
-	}
-	return nil
+	s.input.Live = model.LiveOf(live)
+	return err
 }
 
 // yield gives a route up to the model that owns it.

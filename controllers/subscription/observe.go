@@ -44,7 +44,7 @@ func (r *Reconciler) observe(ctx context.Context, s *v1alpha1.MaaSSubscription) 
 			return nil, err
 		}
 		entries = append(entries, e)
-		listed = listed || e.facts.Policy != nil && entitlement.Listed(e.facts.Policy.GetAnnotations()[v1alpha1.AnnotationSubscriptions], key)
+		listed = listed || model.LiveOf(e.facts.Policy).ShowsLegacy(key, ref)
 	}
 	before := s.Status
 	s.Status.RateLimitIdentity = entitlement.DecideIdentity(s, listed)

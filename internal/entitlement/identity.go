@@ -17,7 +17,7 @@ import (
 // recorded identity stays; without one, evidence of an earlier release (a
 // phase, its historical finalizer, or membership in a generated policy) makes
 // it legacy, and everything else is short. listed tells whether an existing
-// generated policy names the subscription.
+// policy, as an earlier release generated it, names the subscription.
 func DecideIdentity(subscription *v1alpha1.MaaSSubscription, listed bool) v1alpha1.RateLimitIdentity {
 	switch {
 	case subscription.Status.RateLimitIdentity != "":

@@ -66,11 +66,11 @@ type plannedLimit struct {
 	counters []string
 }
 
-// limits groups the members by rate set. liveNames are the limit names of the
-// policy in the cluster; they keep a -id suffix once given. The second result
+// limits groups the members by rate set. What lives in the cluster keeps a -id
+// suffix once given. The second result
 // are members whose clause no longer fits into a predicate.
-func limits(members []member, liveNames []string) (written []values.TokenLimit, overflow []member, err error) {
-	for _, p := range plan(members, liveNames) {
+func limits(members []member, live Live) (written []values.TokenLimit, overflow []member, err error) {
+	for _, p := range plan(members, live) {
 		kept, left, err := bound(p.members)
 		if err != nil {
 			return nil, nil, err
@@ -95,7 +95,7 @@ func limits(members []member, liveNames []string) (written []values.TokenLimit, 
 
 // plan names the limits, sorted. Legacy and short members of one rate set have
 // different counters and so need a limit each.
-func plan(members []member, liveNames []string) []plannedLimit {
+func plan(members []member, live Live) []plannedLimit {
 	groups := map[string][]member{}
 	for _, m := range members {
 		groups[m.set.Name] = append(groups[m.set.Name], m)
@@ -111,7 +111,7 @@ func plan(members []member, liveNames []string) []plannedLimit {
 		if len(legacy) > 0 {
 			out = append(out, plannedLimit{name: name, members: legacy, counters: []string{keyProperty, userProperty}})
 		}
-		if len(legacy) > 0 || slices.Contains(liveNames, name+shortSuffix) {
+		if len(legacy) > 0 || live.has(name+shortSuffix) {
 			shortName += shortSuffix
 		}
 		if len(short) > 0 {

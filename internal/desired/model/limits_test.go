@@ -16,6 +16,8 @@ import (
 
 	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
 	"github.com/opendatahub-io/maas-operator/internal/desired/model"
+	"github.com/opendatahub-io/maas-operator/internal/entitlement"
+	"github.com/opendatahub-io/maas-operator/internal/kuadrant"
 	"github.com/opendatahub-io/maas-operator/templates/values"
 )
 
@@ -88,7 +90,10 @@ func TestLimits(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			in := input()
-			in.Subscriptions, in.Live.LimitNames = test.subscriptions, test.live
+			in.Subscriptions = test.subscriptions
+			for _, name := range test.live {
+				in.Live.Limits = append(in.Live.Limits, kuadrant.Limit{Name: name})
+			}
 			policy := build(t, in).TokenRateLimitPolicy
 			if policy == nil {
 				t.Fatal("no TokenRateLimitPolicy is wanted")
@@ -111,6 +116,7 @@ func TestWhoContributesLimits(t *testing.T) {
 	tests := map[string]struct {
 		subscription model.Subscription
 		listed       string
+		limit        string
 		want         bool
 	}{
 		"a valid subscription does":                       {subscription: short("s", rate(5, "1m")), want: true},
@@ -120,6 +126,10 @@ func TestWhoContributesLimits(t *testing.T) {
 		"one with an absurd stored limit does not":        {subscription: short("s", rate(9007199254740991, "1m"))},
 		"one without rates is not unlimited":              {subscription: short("s")},
 		"an undecided new one waits for its first status": {subscription: subscription("s", v1alpha1.ModelSubscription{TokenRateLimits: []v1alpha1.TokenRateLimit{rate(5, "1m")}}, "")},
+		"a recreated one waits, though this release's policy lists it": {
+			subscription: subscription("s", v1alpha1.ModelSubscription{TokenRateLimits: []v1alpha1.TokenRateLimit{rate(5, "1m")}}, ""), listed: tenantNamespace + "/s",
+			limit: "auth.identity.selected_subscription_id == \"" + entitlement.ShortID(tenantNamespace+"/s@llm/my-model") + "\"",
+		},
 		"an undecided one of an earlier release stays in": {subscription: subscription("s", v1alpha1.ModelSubscription{TokenRateLimits: []v1alpha1.TokenRateLimit{rate(5, "1m")}}, ""), listed: tenantNamespace + "/s", want: true},
 	}
 	for name, test := range tests {
@@ -127,7 +137,7 @@ func TestWhoContributesLimits(t *testing.T) {
 			t.Parallel()
 			in := input()
 			in.Subscriptions = []model.Subscription{test.subscription, short("innocent", rate(7, "1m"))}
-			in.Live.Subscriptions = test.listed
+			in.Live = model.Live{Subscriptions: test.listed, Limits: []kuadrant.Limit{{Name: "tokens-5-per-1m", Predicate: test.limit}}}
 			policy := build(t, in).TokenRateLimitPolicy
 			want := tenantNamespace + "/innocent"
 			if test.want {

@@ -5,13 +5,17 @@ package model
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
 	"github.com/opendatahub-io/maas-operator/internal/celtext"
 	"github.com/opendatahub-io/maas-operator/internal/entitlement"
+	"github.com/opendatahub-io/maas-operator/internal/kuadrant"
 	"github.com/opendatahub-io/maas-operator/internal/tenancy"
 	"github.com/opendatahub-io/maas-operator/templates/values"
 )
@@ -63,10 +67,32 @@ type Subscription struct {
 // Live is the part of the generated TokenRateLimitPolicy in the cluster that
 // decisions must respect.
 type Live struct {
-	// LimitNames are the names of its limits.
-	LimitNames []string
+	// Limits are its limits.
+	Limits []kuadrant.Limit
 	// Subscriptions is its list of contributors.
 	Subscriptions string
+}
+
+// LiveOf reads a generated TokenRateLimitPolicy; nil when there is none.
+func LiveOf(policy *unstructured.Unstructured) Live {
+	if policy == nil {
+		return Live{}
+	}
+	return Live{Limits: kuadrant.Limits(policy), Subscriptions: policy.GetAnnotations()[v1alpha1.AnnotationSubscriptions]}
+}
+
+// ShowsLegacy tells whether the policy is evidence that an earlier release knew
+// the subscription: it is listed, and not by the short id that only this
+// release writes.
+func (l Live) ShowsLegacy(subscription, model types.NamespacedName) bool {
+	id := entitlement.ShortID(entitlement.ModelScopedKey(subscription, model))
+	return entitlement.Listed(l.Subscriptions, subscription) &&
+		!slices.ContainsFunc(l.Limits, func(limit kuadrant.Limit) bool { return strings.Contains(limit.Predicate, id) })
+}
+
+// has tells whether the policy has a limit of the given name.
+func (l Live) has(name string) bool {
+	return slices.ContainsFunc(l.Limits, func(limit kuadrant.Limit) bool { return limit.Name == name })
 }
 
 // Output is what should exist. A nil policy is not wanted.
@@ -172,13 +198,13 @@ func tokenRateLimitPolicy(in Input) (*values.ModelTokenRateLimitPolicy, []types.
 			continue // The subscription's own status says so; select refuses its callers.
 		}
 		key := types.NamespacedName{Namespace: s.Object.Namespace, Name: s.Object.Name}
-		identity := entitlement.DecideIdentity(s.Object, entitlement.Listed(in.Live.Subscriptions, key))
+		identity := entitlement.DecideIdentity(s.Object, in.Live.ShowsLegacy(key, in.Model))
 		if identity == v1alpha1.RateLimitIdentityShort && s.Object.Status.RateLimitIdentity == "" {
 			continue // Decided in its first status write, which comes before its first limit.
 		}
 		members = append(members, memberOf(s.Object, in.Model, set, identity))
 	}
-	written, overflow, err := limits(members, in.Live.LimitNames)
+	written, overflow, err := limits(members, in.Live)
 	if err != nil || len(written) == 0 {
 		return nil, memberKeys(overflow), err
 	}
