@@ -72,7 +72,7 @@ func start(ctx context.Context, t *testing.T, crd string) client.Client {
 	if err != nil {
 		t.Fatalf("start the API server: %v", err)
 	}
-	t.Cleanup(func() {
+	t.Cleanup(func() { //nolint:contextcheck // The end is not bounded by the context of the start.
 		if err := env.Stop(); err != nil {
 			t.Errorf("stop the API server: %v", err)
 		}
