@@ -136,6 +136,7 @@ type MaaSModelRefStatus struct {
 // +kubebuilder:printcolumn:name="Gateway",type=string,JSONPath=`.status.httpRouteGatewayName`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:validation:XValidation:rule="has(self.spec) || (oldSelf.hasValue() && !has(oldSelf.value().spec))",message="spec is required: set spec.modelRef.kind and spec.modelRef.name",fieldPath=".spec",reason=FieldValueRequired,optionalOldSelf=true
+// +kubebuilder:validation:XValidation:rule="oldSelf.hasValue() || size(self.metadata.name) <= 63",message="the name of a MaaSModelRef must be at most 63 characters long, because policies and subscriptions refer to it and labels carry it",optionalOldSelf=true
 type MaaSModelRef struct {
 	metav1.TypeMeta `json:",inline"`
 	// +optional

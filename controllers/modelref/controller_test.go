@@ -6,12 +6,14 @@ package modelref
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -25,6 +27,7 @@ import (
 
 	inferencev1alpha1 "github.com/opendatahub-io/maas-operator/api/inference/v1alpha1"
 	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
+	"github.com/opendatahub-io/maas-operator/internal/apply"
 	"github.com/opendatahub-io/maas-operator/internal/facts"
 	"github.com/opendatahub-io/maas-operator/internal/index"
 	"github.com/opendatahub-io/maas-operator/internal/kserve"
@@ -118,6 +121,28 @@ func TestAStoredModelWithoutSpecIsInvalidAndCanBeDeleted(t *testing.T) {
 	m := status(t, r, "old")
 	if m.Status.Phase != v1alpha1.ModelPhaseInvalid || readyReason(m) != v1alpha1.ReasonInvalidSpec || len(m.Finalizers) != 0 {
 		t.Errorf("phase %s, reason %s, finalizers %v", m.Status.Phase, readyReason(m), m.Finalizers)
+	}
+}
+
+// A name that fits no label may be stored from before the API refused it. The API
+// server would refuse to be asked for its policies, and the model could never go.
+func TestAStoredModelWhoseNameFitsNoLabelCanBeDeleted(t *testing.T) {
+	t.Parallel()
+	m := model(strings.Repeat("m", 70), v1alpha1.BackendExternalModel)
+	m.Finalizers = []string{v1alpha1.FinalizerModelCleanup}
+	m.DeletionTimestamp = new(metav1.Now())
+	r := reconciler(t, everyAPI, interceptor.Funcs{List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, opts ...client.ListOption) error {
+		if _, ok := list.(*unstructured.UnstructuredList); ok {
+			return errors.New("unable to parse requirement: must be no more than 63 bytes")
+		}
+		return c.List(ctx, list, opts...)
+	}}, m)
+	r.Applier = apply.New(r.Client, apply.Options{})
+	if _, err := r.Reconcile(t.Context(), request(m.Name)); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Client.Get(t.Context(), client.ObjectKeyFromObject(m), m); !apierrors.IsNotFound(err) {
+		t.Errorf("the model is still there, err = %v", err)
 	}
 }
 

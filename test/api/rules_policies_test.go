@@ -23,6 +23,12 @@ func modelRefRules() []rule {
 			message: "spec is required: set spec.modelRef.kind and spec.modelRef.name",
 		},
 		{
+			kind: modelRef, name: "name has at most 63 characters", field: "metadata.name", root: true,
+			accepts: []any{strings.Repeat("m", 63), "granite-3.1-8b"},
+			refuses: []any{strings.Repeat("m", 64), strings.Repeat("m", 253)},
+			message: "the name of a MaaSModelRef must be at most 63 characters long, because policies and subscriptions refer to it and labels carry it",
+		},
+		{
 			kind: modelRef, name: "endpointOverride is an https URL", field: override,
 			accepts: []any{
 				absent{},
