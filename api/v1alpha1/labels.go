@@ -115,6 +115,10 @@ const (
 	// AnnotationSubscriptions: on a generated TokenRateLimitPolicy: the contributing
 	// MaaSSubscriptions as a list of <namespace>/<name>, separated by commas.
 	AnnotationSubscriptions = "maas.opendatahub.io/subscriptions"
+	// AnnotationAuthPolicyGenerations, on a generated AuthPolicy, says which
+	// generation of each MaaSAuthPolicy it holds: <namespace>/<name>=<generation>,
+	// separated by commas.
+	AnnotationAuthPolicyGenerations = "maas.opendatahub.io/auth-policy-generations"
 	// AnnotationExcludedSubscriptions: on a generated TokenRateLimitPolicy: the
 	// MaaSSubscriptions that no longer fit into it as a list of <namespace>/<name>,
 	// separated by commas.

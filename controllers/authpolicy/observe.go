@@ -35,7 +35,7 @@ func (r *Reconciler) observe(ctx context.Context, policy *v1alpha1.MaaSAuthPolic
 		if err != nil {
 			return nil, nil, err
 		}
-		references = append(references, attachment.OfAuthPolicy(facts, policy))
+		references = append(references, attachment.OfAuthPolicy(facts, policy, policy.Status))
 		if !facts.Gone() {
 			models = append(models, facts.Model)
 		}
@@ -69,6 +69,9 @@ func writeStatus(policy *v1alpha1.MaaSAuthPolicy, references []attachment.Refere
 	status.ObservedGeneration = policy.Generation
 	status.AuthPolicies = nil
 	for _, r := range references {
+		if !r.Expressible() {
+			continue
+		}
 		status.AuthPolicies = append(status.AuthPolicies, v1alpha1.AuthPolicyRefStatus{
 			ResourceRefStatus: v1alpha1.ResourceRefStatus{
 				Name: model.AuthPolicyName(r.Model.Name), Namespace: r.Model.Namespace,

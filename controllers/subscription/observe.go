@@ -91,6 +91,9 @@ func writeStatus(s *v1alpha1.MaaSSubscription, references []attachment.Reference
 	status.ObservedGeneration = s.Generation
 	status.ModelRefStatuses, status.TokenRateLimitStatuses = nil, nil
 	for _, r := range references {
+		if !r.Expressible() {
+			continue
+		}
 		status.ModelRefStatuses = append(status.ModelRefStatuses, modelRefStatus(r))
 		status.TokenRateLimitStatuses = append(status.TokenRateLimitStatuses, v1alpha1.TokenRateLimitStatus{
 			ResourceRefStatus: v1alpha1.ResourceRefStatus{

@@ -34,13 +34,19 @@ func DecideIdentity(subscription *v1alpha1.MaaSSubscription, listed bool) v1alph
 // cutShort ends a list of contributors that is not complete.
 const cutShort = "..."
 
-// List joins the names of contributors for a policy's annotation, sorted. A
-// list of more than limit bytes ends early and says so, see [CutShort].
+// List joins the names of contributors for a policy's annotation, see [Join].
 func List(keys []types.NamespacedName, limit int) string {
 	names := make([]string, 0, len(keys))
 	for _, key := range keys {
 		names = append(names, key.String())
 	}
+	return Join(names, limit)
+}
+
+// Join sorts and joins the items of an annotation that lists something per
+// contributor. A list of more than limit bytes ends early and says so, see
+// [CutShort].
+func Join(names []string, limit int) string {
 	slices.Sort(names)
 	size := 0
 	for i, name := range names {

@@ -11,9 +11,11 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
 	"github.com/opendatahub-io/maas-operator/internal/apperr"
@@ -25,8 +27,7 @@ type State int
 
 // States, from worst to best.
 const (
-	// Lost references have no effect until somebody edits something, or the
-	// model gets a route.
+	// Lost references have no effect until somebody edits something.
 	Lost State = iota
 	// Broken references stand in a policy that the gateway does not enforce.
 	Broken
@@ -48,6 +49,18 @@ type Reference struct {
 	// Reason and Message explain the state; an enforced one needs no message.
 	Reason  v1alpha1.ConditionReason
 	Message string
+}
+
+// Expressible tells whether the status can name the model: a stored reference
+// that today's schema would refuse may be empty or too long. It still counts in
+// the verdict, whose message names it.
+func (r Reference) Expressible() bool {
+	for _, part := range []string{r.Model.Namespace, r.Model.Name} {
+		if part == "" || len(part) > validation.DNS1123LabelMaxLength {
+			return false
+		}
+	}
+	return true
 }
 
 // Facts are what a reference is judged by.
@@ -76,12 +89,32 @@ func (f Facts) admitted() (Reference, bool) {
 		return r.because(Lost, v1alpha1.ConditionReason(user.Reason), user.Message), true
 	}
 	r.Valid = true
+	if meta.IsStatusConditionFalse(f.Model.Status.Conditions, string(v1alpha1.ConditionRouteUnique)) {
+		return r.because(Lost, v1alpha1.ReasonRouteConflict, "Another MaaSModelRef has the policies of the model's HTTPRoute, so every call to this model is refused. Give each model a route of its own."), true
+	}
 	return r, false
 }
 
-// enforcement judges the reference by the policy's status.
-func (r Reference) enforcement(readiness kuadrant.Readiness) Reference {
+// optedOut tells whether somebody took the policy out of our hands.
+func (f Facts) optedOut() bool {
+	return f.Policy != nil && f.Policy.GetAnnotations()[v1alpha1.AnnotationManaged] == "false"
+}
+
+// missing judges a reference that the policy does not hold as it should.
+func (r Reference) missing(f Facts, what string) Reference {
+	if f.optedOut() {
+		return r.because(Lost, v1alpha1.ReasonOptedOut, fmt.Sprintf("The %s is opted out of management and does not hold %s: remove its annotation %s, or edit it by hand.", f.Policy.GetKind(), what, v1alpha1.AnnotationManaged))
+	}
+	return r.because(Waiting, v1alpha1.ReasonNotFound, fmt.Sprintf("The generated %s does not hold %s yet.", f.Policy.GetKind(), what))
+}
+
+// enforcement judges a reference that the policy holds by the policy's status.
+// Once this generation of the object was enforced it stays so while the policy
+// holds it, even though others' changes give the policy new generations.
+func (r Reference) enforcement(readiness kuadrant.Readiness, wasEnforced bool) Reference {
 	switch {
+	case readiness.Waiting && wasEnforced:
+		return r.because(Enforced, v1alpha1.ReasonAcceptedEnforced, "")
 	case readiness.Enforced:
 		return r.because(Enforced, readiness.Reason, "")
 	case readiness.Waiting:

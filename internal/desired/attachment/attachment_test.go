@@ -86,6 +86,22 @@ func routed() *v1alpha1.MaaSModelRef {
 	return m
 }
 
+func conflicting() *v1alpha1.MaaSModelRef {
+	m := routed()
+	m.Status.Conditions = []metav1.Condition{{Type: string(v1alpha1.ConditionRouteUnique), Status: metav1.ConditionFalse}}
+	return m
+}
+
+func optOut(policy *unstructured.Unstructured) *unstructured.Unstructured {
+	annotations := policy.GetAnnotations()
+	if annotations == nil {
+		annotations = map[string]string{}
+	}
+	annotations[v1alpha1.AnnotationManaged] = "false"
+	policy.SetAnnotations(annotations)
+	return policy
+}
+
 func going() *v1alpha1.MaaSModelRef {
 	m := routed()
 	m.DeletionTimestamp = &metav1.Time{}
@@ -117,7 +133,10 @@ func TestSubscription(t *testing.T) {
 		"the model does not exist":                        {attachment.Facts{}, was(0), attachment.Lost, v1alpha1.ReasonNotFound, false},
 		"the model is going":                              {attachment.Facts{Model: going()}, was(0), attachment.Lost, v1alpha1.ReasonNotFound, false},
 		"the entry is refused":                            {attachment.Facts{Model: routed(), Refusal: foreign}, was(0), attachment.Lost, v1alpha1.ReasonForeignTenant, false},
-		"the model has no route":                          {attachment.Facts{Model: unrouted}, was(0), attachment.Lost, v1alpha1.ReasonBackendNotReady, true},
+		"the model has no route":                          {attachment.Facts{Model: unrouted}, was(0), attachment.Waiting, v1alpha1.ReasonBackendNotReady, true},
+		"another model has the route":                     {attachment.Facts{Model: conflicting()}, was(0), attachment.Lost, v1alpha1.ReasonRouteConflict, true},
+		"an opted-out policy lacks its clause":            {attachment.Facts{Model: routed(), Policy: optOut(limits(2, rateSet, other, nil))}, was(0), attachment.Lost, v1alpha1.ReasonOptedOut, true},
+		"an opted-out policy that holds its clause":       {attachment.Facts{Model: routed(), Policy: optOut(limits(2, rateSet, clause, nil))}, was(0), attachment.Enforced, v1alpha1.ReasonAcceptedEnforced, true},
 		"no policy yet":                                   {attachment.Facts{Model: routed()}, was(0), attachment.Waiting, v1alpha1.ReasonNotFound, true},
 		"an older generation is enforced":                 {attachment.Facts{Model: routed(), Policy: limits(1, rateSet, clause, nil)}, was(0), attachment.Waiting, v1alpha1.ReasonNotAccepted, true},
 		"enforced, but with other rates":                  {attachment.Facts{Model: routed(), Policy: limits(2, "tokens-2-per-1m", clause, nil)}, was(0), attachment.Waiting, v1alpha1.ReasonNotFound, true},
@@ -148,7 +167,7 @@ func TestAuthPolicy(t *testing.T) {
 	t.Parallel()
 	policy := func(observed int64, contributors string, predicates ...any) *unstructured.Unstructured {
 		p := judged(kuadrant.AuthPolicy, observed)
-		p.SetAnnotations(map[string]string{v1alpha1.AnnotationAuthPolicies: contributors})
+		p.SetAnnotations(map[string]string{v1alpha1.AnnotationAuthPolicyGenerations: contributors})
 		authorization := map[string]any{}
 		if len(predicates) > 0 {
 			authorization["subject-allowed"] = map[string]any{"patternMatching": map[string]any{"patterns": predicates}}
@@ -157,27 +176,45 @@ func TestAuthPolicy(t *testing.T) {
 		return p
 	}
 	alice := map[string]any{"predicate": `x in ["alice"]`}
+	edited := policy(2, "tenant/p=4", alice)
+	current := policy(2, "tenant/p=5", alice)
+	ready := v1alpha1.MaaSAuthPolicyStatus{ObservedGeneration: 5, AuthPolicies: []v1alpha1.AuthPolicyRefStatus{{
+		ResourceRefStatus: v1alpha1.ResourceRefStatus{Ready: true}, Model: "m", ModelNamespace: "llm",
+	}}}
 	tests := map[string]struct {
 		facts      attachment.Facts
 		wantState  attachment.State
 		wantReason v1alpha1.ConditionReason
+		groups     []v1alpha1.GroupReference
+		nobody     bool
+		before     v1alpha1.MaaSAuthPolicyStatus
 	}{
-		"enforced with its subjects":            {attachment.Facts{Model: routed(), Policy: policy(2, "tenant/p", alice)}, attachment.Enforced, v1alpha1.ReasonAcceptedEnforced},
-		"enforced without a subjects rule":      {attachment.Facts{Model: routed(), Policy: policy(2, "tenant/p")}, attachment.Enforced, v1alpha1.ReasonAcceptedEnforced},
-		"the list of contributors is cut short": {attachment.Facts{Model: routed(), Policy: policy(2, "tenant/a,...", alice)}, attachment.Enforced, v1alpha1.ReasonAcceptedEnforced},
-		"not among the contributors yet":        {attachment.Facts{Model: routed(), Policy: policy(2, "tenant/a", alice)}, attachment.Waiting, v1alpha1.ReasonNotFound},
-		"the rule lacks a subject":              {attachment.Facts{Model: routed(), Policy: policy(2, "tenant/p", map[string]any{"predicate": `x in ["bob"]`})}, attachment.Waiting, v1alpha1.ReasonNotFound},
-		"not enforced for its generation":       {attachment.Facts{Model: routed(), Policy: policy(1, "tenant/p", alice)}, attachment.Waiting, v1alpha1.ReasonNotAccepted},
-		"no policy yet":                         {attachment.Facts{Model: routed()}, attachment.Waiting, v1alpha1.ReasonNotFound},
-		"the model does not exist":              {attachment.Facts{}, attachment.Lost, v1alpha1.ReasonNotFound},
+		"held in its present generation":         {facts: attachment.Facts{Model: routed(), Policy: current}, wantState: attachment.Enforced, wantReason: v1alpha1.ReasonAcceptedEnforced},
+		"held in an older generation":            {facts: attachment.Facts{Model: routed(), Policy: edited}, wantState: attachment.Waiting, wantReason: v1alpha1.ReasonNotFound},
+		"an opted-out policy holds old subjects": {facts: attachment.Facts{Model: routed(), Policy: optOut(policy(2, "tenant/p=4", alice))}, wantState: attachment.Lost, wantReason: v1alpha1.ReasonOptedOut},
+		"others' changes do not take it back":    {facts: attachment.Facts{Model: routed(), Policy: policy(1, "tenant/p=5", alice)}, before: ready, wantState: attachment.Enforced, wantReason: v1alpha1.ReasonAcceptedEnforced},
+		"no subject at all":                      {facts: attachment.Facts{Model: routed(), Policy: current}, nobody: true, wantState: attachment.Lost, wantReason: v1alpha1.ReasonInvalidSpec},
+		"only groups nobody can be a member of":  {facts: attachment.Facts{Model: routed(), Policy: current}, nobody: true, groups: []v1alpha1.GroupReference{{Name: "CN=a,OU=b"}}, wantState: attachment.Lost, wantReason: v1alpha1.ReasonInvalidSpec},
+		"one group nobody can be a member of":    {facts: attachment.Facts{Model: routed(), Policy: current}, groups: []v1alpha1.GroupReference{{Name: "CN=a,OU=b"}}, wantState: attachment.Broken, wantReason: v1alpha1.ReasonInvalidSpec},
+		"enforced with its subjects":             {facts: attachment.Facts{Model: routed(), Policy: policy(2, "tenant/p=5", alice)}, wantState: attachment.Enforced, wantReason: v1alpha1.ReasonAcceptedEnforced},
+		"enforced without a subjects rule":       {facts: attachment.Facts{Model: routed(), Policy: policy(2, "tenant/p=5")}, wantState: attachment.Enforced, wantReason: v1alpha1.ReasonAcceptedEnforced},
+		"the list of contributors is cut short":  {facts: attachment.Facts{Model: routed(), Policy: policy(2, "tenant/a=1,...", alice)}, wantState: attachment.Enforced, wantReason: v1alpha1.ReasonAcceptedEnforced},
+		"not among the contributors yet":         {facts: attachment.Facts{Model: routed(), Policy: policy(2, "tenant/a", alice)}, wantState: attachment.Waiting, wantReason: v1alpha1.ReasonNotFound},
+		"the rule lacks a subject":               {facts: attachment.Facts{Model: routed(), Policy: policy(2, "tenant/p=5", map[string]any{"predicate": `x in ["bob"]`})}, wantState: attachment.Waiting, wantReason: v1alpha1.ReasonNotFound},
+		"not enforced for its generation":        {facts: attachment.Facts{Model: routed(), Policy: policy(1, "tenant/p=5", alice)}, wantState: attachment.Waiting, wantReason: v1alpha1.ReasonNotAccepted},
+		"no policy yet":                          {facts: attachment.Facts{Model: routed()}, wantState: attachment.Waiting, wantReason: v1alpha1.ReasonNotFound},
+		"the model does not exist":               {facts: attachment.Facts{}, wantState: attachment.Lost, wantReason: v1alpha1.ReasonNotFound},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p := &v1alpha1.MaaSAuthPolicy{ObjectMeta: metav1.ObjectMeta{Namespace: "tenant", Name: "p"}}
-			p.Spec.Subjects.Users = []string{"alice"}
+			p := &v1alpha1.MaaSAuthPolicy{ObjectMeta: metav1.ObjectMeta{Namespace: "tenant", Name: "p", Generation: 5}}
+			if !test.nobody {
+				p.Spec.Subjects.Users = []string{"alice"}
+			}
+			p.Spec.Subjects.Groups = test.groups
 			test.facts.Key = ref
-			got := attachment.OfAuthPolicy(test.facts, p)
+			got := attachment.OfAuthPolicy(test.facts, p, test.before)
 			if got.State != test.wantState || got.Reason != test.wantReason {
 				t.Errorf("OfAuthPolicy() = %d, %s (%s), want %d, %s", got.State, got.Reason, got.Message, test.wantState, test.wantReason)
 			}

@@ -4,6 +4,7 @@
 package attachment
 
 import (
+	"fmt"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -14,29 +15,39 @@ import (
 	"github.com/opendatahub-io/maas-operator/internal/kuadrant"
 )
 
-// OfAuthPolicy judges one model of a MaaSAuthPolicy.
-func OfAuthPolicy(f Facts, policy *v1alpha1.MaaSAuthPolicy) Reference {
+// OfAuthPolicy judges one model of a MaaSAuthPolicy. before is the status as it
+// was.
+func OfAuthPolicy(f Facts, policy *v1alpha1.MaaSAuthPolicy, before v1alpha1.MaaSAuthPolicyStatus) Reference {
 	r, settled := f.admitted()
 	if settled {
 		return r
 	}
-	if f.Policy != nil && !model.HoldsSubjects(f.Policy, policy) {
-		return r.because(Waiting, v1alpha1.ReasonNotFound, "The generated AuthPolicy does not hold these subjects yet.")
+	usable, unusable := model.Subjects(policy)
+	if usable == 0 {
+		return r.because(Lost, v1alpha1.ReasonInvalidSpec, "spec.subjects names nobody who could call: give at least one user, or a group of letters, digits and : . _ / -.")
 	}
-	return r.enforcement(kuadrant.ReadinessOf(f.Policy))
+	if f.Policy != nil && !model.HoldsSubjects(f.Policy, policy) {
+		return r.missing(f, "these subjects")
+	}
+	if len(unusable) > 0 {
+		return r.because(Broken, v1alpha1.ReasonInvalidSpec, fmt.Sprintf("spec.subjects.groups: nobody can be a member of %s, because group names hold only letters, digits and : . _ / -. Remove or rename it.", unusable[0]))
+	}
+	wasEnforced := before.ObservedGeneration == policy.Generation &&
+		slices.ContainsFunc(before.AuthPolicies, func(a v1alpha1.AuthPolicyRefStatus) bool {
+			return a.Ready && a.Model == f.Key.Name && a.ModelNamespace == f.Key.Namespace
+		})
+	return r.enforcement(kuadrant.ReadinessOf(f.Policy), f.Policy != nil && wasEnforced)
 }
 
 // OfSubscription judges one model of a MaaSSubscription. before is the status
-// as it was: once a generation of the subscription was enforced it stays so
-// while the policy holds its clause, even though others' changes give the
-// policy new generations.
+// as it was.
 func OfSubscription(f Facts, s *v1alpha1.MaaSSubscription, set entitlement.RateSet, before v1alpha1.MaaSSubscriptionStatus) Reference {
 	r, settled := f.admitted()
 	if settled {
 		return r
 	}
 	if f.Model.Status.HTTPRouteName == "" {
-		return r.because(Lost, v1alpha1.ReasonBackendNotReady, "The model has no HTTPRoute yet.")
+		return r.because(Waiting, v1alpha1.ReasonBackendNotReady, "The model has no HTTPRoute yet.")
 	}
 	covered := model.Covered(kuadrant.Limits(f.Policy), s, f.Key, set)
 	if f.Policy != nil && excluded(f.Policy.GetAnnotations()[v1alpha1.AnnotationExcludedSubscriptions], s, covered) {
@@ -44,13 +55,9 @@ func OfSubscription(f Facts, s *v1alpha1.MaaSSubscription, set entitlement.RateS
 		return r.because(Lost, v1alpha1.ReasonTooManyMembers, "Too many subscriptions of the model share these rates and this is one of the newest: choose other rates.")
 	}
 	if f.Policy != nil && !covered {
-		return r.because(Waiting, v1alpha1.ReasonNotFound, "The generated TokenRateLimitPolicy does not hold these limits yet.")
+		return r.missing(f, "these limits")
 	}
-	readiness := kuadrant.ReadinessOf(f.Policy)
-	if covered && readiness.Waiting && wasEnforced(before, s.Generation, f.Key) {
-		return r.because(Enforced, v1alpha1.ReasonAcceptedEnforced, "")
-	}
-	return r.enforcement(readiness)
+	return r.enforcement(kuadrant.ReadinessOf(f.Policy), covered && wasEnforced(before, s.Generation, f.Key))
 }
 
 // excluded tells whether the policy names the subscription among those that no

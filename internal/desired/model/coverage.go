@@ -31,13 +31,12 @@ func Covered(limits []kuadrant.Limit, s *v1alpha1.MaaSSubscription, model types.
 	})
 }
 
-// HoldsSubjects tells whether a generated AuthPolicy counts the MaaSAuthPolicy
-// among its contributors and lets all its present subjects pass. Without a
+// HoldsSubjects tells whether a generated AuthPolicy was made of the present
+// generation of the MaaSAuthPolicy and lets all its subjects pass. Without a
 // subjects rule maas-api alone decides, and there is nothing to hold.
 func HoldsSubjects(live *unstructured.Unstructured, policy *v1alpha1.MaaSAuthPolicy) bool {
-	contributors := live.GetAnnotations()[v1alpha1.AnnotationAuthPolicies]
-	key := types.NamespacedName{Namespace: policy.Namespace, Name: policy.Name}
-	if !entitlement.Listed(contributors, key) && !entitlement.CutShort(contributors) {
+	held := live.GetAnnotations()[v1alpha1.AnnotationAuthPolicyGenerations]
+	if !slices.Contains(strings.Split(held, ","), generation(policy)) && !entitlement.CutShort(held) {
 		return false
 	}
 	rule, found, err := unstructured.NestedSlice(live.Object, "spec", "rules", "authorization", subjectRuleName, "patternMatching", "patterns")

@@ -148,7 +148,10 @@ func authPolicy(in Input) (*values.ModelAuthPolicy, bool, error) {
 		}
 	}
 	policy := r.policy(in)
-	policy.Meta.Annotations = map[string]string{v1alpha1.AnnotationAuthPolicies: contributors(keysOf(accepted))}
+	policy.Meta.Annotations = map[string]string{
+		v1alpha1.AnnotationAuthPolicies:          contributors(keysOf(accepted)),
+		v1alpha1.AnnotationAuthPolicyGenerations: generations(accepted),
+	}
 	policy.Rules = r.authorizationRules(subjectRule, oidcClient)
 	return &policy, inlined, nil
 }

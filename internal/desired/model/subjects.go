@@ -4,14 +4,17 @@
 package model
 
 import (
+	"fmt"
 	"maps"
 	"regexp"
 	"slices"
+	"strconv"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
+	"github.com/opendatahub-io/maas-operator/internal/entitlement"
 )
 
 const (
@@ -50,6 +53,31 @@ func unionSubjects(policies []*v1alpha1.MaaSAuthPolicy) (subjectSet, bool) {
 	}
 	set := subjectSet{Users: slices.Sorted(maps.Keys(users)), Groups: slices.Sorted(maps.Keys(groups))}
 	return set, len(users)+len(groups) <= maxSubjects && size <= maxSubjectBytes
+}
+
+// Subjects counts the subjects of a policy who could call, and lists the groups
+// that nobody can be a member of.
+func Subjects(policy *v1alpha1.MaaSAuthPolicy) (usable int, unusable []string) {
+	set, _ := unionSubjects([]*v1alpha1.MaaSAuthPolicy{policy})
+	for _, group := range policy.Spec.Subjects.Groups {
+		if !safeGroupPattern.MatchString(group.Name) {
+			unusable = append(unusable, strconv.Quote(group.Name))
+		}
+	}
+	return len(set.Users) + len(set.Groups), unusable
+}
+
+// generations lists which generation of each policy was read.
+func generations(policies []*v1alpha1.MaaSAuthPolicy) string {
+	items := make([]string, 0, len(policies))
+	for _, p := range policies {
+		items = append(items, generation(p))
+	}
+	return entitlement.Join(items, maxContributors)
+}
+
+func generation(p *v1alpha1.MaaSAuthPolicy) string {
+	return fmt.Sprintf("%s/%s=%d", p.Namespace, p.Name, p.Generation)
 }
 
 func keysOf[T metav1.Object](objects []T) []types.NamespacedName {
