@@ -19,7 +19,6 @@ import (
 	"github.com/opendatahub-io/maas-operator/internal/apply"
 	"github.com/opendatahub-io/maas-operator/internal/conditions"
 	"github.com/opendatahub-io/maas-operator/internal/desired/model"
-	"github.com/opendatahub-io/maas-operator/internal/entitlement"
 	"github.com/opendatahub-io/maas-operator/internal/fetch"
 	"github.com/opendatahub-io/maas-operator/internal/index"
 	"github.com/opendatahub-io/maas-operator/internal/kuadrant"
@@ -40,10 +39,7 @@ func (r *Reconciler) require(_ context.Context, s *scope) error {
 	return nil
 }
 
-const (
-	noRoute       = "The model has no HTTPRoute yet. Policies are written once it has one; existing ones stay."
-	routeConflict = "Another MaaSModelRef that comes first by name uses the same HTTPRoute, and a route can have only one policy of each kind. Give each model a route of its own."
-)
+const noRoute = "The model has no HTTPRoute yet. Policies are written once it has one; existing ones stay."
 
 // gather reads the facts: the tenant, the route, the contributors and the
 // policy that exists.
@@ -53,9 +49,6 @@ func (r *Reconciler) gather(ctx context.Context, s *scope) error {
 		return err
 	}
 	s.input = model.Input{Model: s.key(), Tenant: tenant, Settings: r.Settings, Route: s.ref.Status.HTTPRouteName}
-	if s.owner, err = r.routeOwner(ctx, s.ref); err != nil {
-		return err
-	}
 	if s.input.AuthPolicies, err = r.authPolicies(ctx, s.key()); err != nil {
 		return err
 	}
@@ -70,17 +63,6 @@ func (r *Reconciler) gather(ctx context.Context, s *scope) error {
 	live, err := fetch.Optional(ctx, r.Client, key, kuadrant.New(kuadrant.TokenRateLimitPolicy))
 	s.input.Live = model.LiveOf(live)
 	return err
-}
-
-// yield gives a route up to the model that owns it.
-func (r *Reconciler) yield(ctx context.Context, s *scope) error {
-	if s.owner == s.ref.Name {
-		s.route = conditions.True(v1alpha1.ReasonRouteUnique, "")
-		return nil
-	}
-	s.route = conditions.False(v1alpha1.ReasonRouteConflict, routeConflict)
-	s.stop(v1alpha1.ReasonRouteConflict, routeConflict)
-	return r.removeAll(ctx, s)
 }
 
 // compute decides what the policies say.
@@ -140,41 +122,6 @@ func (r *Reconciler) remove(ctx context.Context, s *scope, kind schema.GroupVers
 	result, err := r.Applier.Delete(ctx, kind, types.NamespacedName{Namespace: s.ref.Namespace, Name: name})
 	s.note(result, kind, name)
 	return err
-}
-
-func (r *Reconciler) removeAll(ctx context.Context, s *scope) error {
-	return errors.Join(
-		r.remove(ctx, s, kuadrant.AuthPolicy, model.AuthPolicyName(s.ref.Name)),
-		r.remove(ctx, s, kuadrant.TokenRateLimitPolicy, model.TokenRateLimitPolicyName(s.ref.Name)),
-	)
-}
-
-// routeOwner is the model that has the policies of the route.
-func (r *Reconciler) routeOwner(ctx context.Context, ref *v1alpha1.MaaSModelRef) (string, error) {
-	models, err := r.onRoute(ctx, ref)
-	if err != nil {
-		return "", err
-	}
-	names := []string{ref.Name}
-	for i := range models { // Without a route the list is empty.
-		if models[i].DeletionTimestamp == nil {
-			names = append(names, models[i].Name)
-		}
-	}
-	return entitlement.OwnerOfRoute(names), nil
-}
-
-// onRoute lists the models of the namespace that use the model's route.
-func (r *Reconciler) onRoute(ctx context.Context, ref *v1alpha1.MaaSModelRef) ([]v1alpha1.MaaSModelRef, error) {
-	var list v1alpha1.MaaSModelRefList
-	if ref.Status.HTTPRouteName == "" {
-		return nil, nil
-	}
-	route := index.Key(ref.Status.HTTPRouteNamespace, ref.Status.HTTPRouteName)
-	if err := r.Client.List(ctx, &list, client.InNamespace(ref.Namespace), client.MatchingFields{index.ModelByRoute: route}); err != nil {
-		return nil, fmt.Errorf("list models of route %s: %w", route, err)
-	}
-	return list.Items, nil
 }
 
 func (r *Reconciler) authPolicies(ctx context.Context, key types.NamespacedName) ([]model.AuthPolicy, error) {

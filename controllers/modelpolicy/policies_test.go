@@ -183,15 +183,39 @@ var _ = Describe("A governed model", func() {
 		Eventually(conflict).Should(HaveField("Status", metav1.ConditionFalse))
 	})
 
-	It("keeps its policy of each kind when a second model uses the route, and the second says so", func() {
-		second := m
-		second.name = "second-model"
+	It("keeps its route from a second model that nobody governs, whatever its name", func() {
+		m.allow("team", "engineers")
 		m.subscribe("sub", rated(1, "1m"))
-		m.addModel(second.name, "my-route")
-		second.subscribe("sub2", rated(1, "1m"))
-		Eventually(second.condition(v1alpha1.ConditionRouteUnique)).Should(HaveField("Status", metav1.ConditionFalse))
 		Eventually(m.limitPolicy).ShouldNot(BeNil())
-		Consistently(second.limitPolicy, "500ms").Should(BeNil())
+		uid := m.limitPolicy().GetUID()
+		earlier := m
+		earlier.name = "a-model"
+		m.addModel(earlier.name, "my-route")
+		Eventually(earlier.condition(v1alpha1.ConditionRouteUnique)).Should(HaveField("Status", metav1.ConditionFalse))
+		Expect(m.limitPolicy().GetUID()).To(Equal(uid))
+	})
+
+	It("yields its route to a governed model that comes first by name, without a gap", func(ctx SpecContext) {
+		m.allow("team", "engineers")
+		sub := m.subscribe("sub", rated(1, "1m"))
+		Eventually(m.authPolicy).ShouldNot(BeNil())
+		Eventually(m.limitPolicy).ShouldNot(BeNil())
+		earlier := m
+		earlier.name = "a-model"
+		m.addModel(earlier.name, "my-route")
+		earlier.allow("team2", "engineers")
+		earlier.subscribe("sub2", rated(2, "1m"))
+		Eventually(func(g Gomega) {
+			// At every moment one of the two guards the route.
+			winner, loser := earlier.authPolicy(), m.authPolicy()
+			g.Expect(winner == nil && loser == nil).To(BeFalse(), "no AuthPolicy on the route")
+			g.Expect(loser).To(BeNil())
+			g.Expect(earlier.limitPolicy()).NotTo(BeNil())
+		}).Should(Succeed())
+		Eventually(m.limitPolicy).Should(BeNil())
+		Eventually(m.condition(v1alpha1.ConditionRouteUnique)).Should(HaveField("Status", metav1.ConditionFalse))
+		Eventually(phaseOf(ctx, sub)).Should(Equal(v1alpha1.PhaseFailed))
+		Expect(sub.Status.TokenRateLimitStatuses[0].Reason).To(Equal(v1alpha1.ReasonRouteConflict))
 	})
 
 	It("leaves out a subscription of another tenant, whose own status says why", func(ctx SpecContext) {
@@ -222,6 +246,8 @@ func (g governed) condition(kind v1alpha1.ConditionType) func() metav1.Condition
 var _ = Describe("A model that shares a route", func() {
 	It("takes the route over when the first model leaves", func(ctx SpecContext) {
 		first := newModel(ctx)
+		first.allow("team", "engineers")
+		first.subscribe("sub", rated(1, "1m"))
 		second := first
 		second.name = "second-model"
 		first.addModel(second.name, "my-route")
@@ -234,13 +260,29 @@ var _ = Describe("A model that shares a route", func() {
 	})
 })
 
-var _ = Describe("A namespace that joins a tenant", func() {
-	It("has its subscriptions counted from then on, and no longer once it leaves", func(ctx SpecContext) {
+var _ = Describe("A tenant's namespace", func() {
+	It("has its subscriptions counted while it is labelled, and no longer afterwards", func(ctx SpecContext) {
+		const tenant, namespace = "red", "ai-tenant-red"
+		for _, name := range []string{"ai-tenants", namespace} {
+			Expect(suite.admin.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}})).To(Succeed())
+		}
+		owner := &v1alpha1.AITenant{ObjectMeta: metav1.ObjectMeta{Namespace: "ai-tenants", Name: tenant}}
+		Expect(suite.admin.Create(ctx, owner)).To(Succeed())
+		ready := owner.DeepCopy()
+		ready.Status.GatewayRef = &v1alpha1.TenantGatewayRef{Namespace: gatewayNamespace, Name: gatewayName}
+		Expect(suite.admin.Status().Patch(ctx, ready, client.MergeFrom(owner))).To(Succeed())
+		Expect(suite.admin.Create(ctx, &v1alpha1.MaasTenantConfig{ObjectMeta: metav1.ObjectMeta{
+			Namespace: namespace, Name: v1alpha1.DefaultTenantConfigName,
+			Labels:      map[string]string{v1alpha1.LabelManagedByAITenant: "true", v1alpha1.LabelTenantName: tenant, v1alpha1.LabelTenantNamespace: namespace},
+			Annotations: map[string]string{v1alpha1.AnnotationAITenantName: tenant, v1alpha1.AnnotationAITenantNamespace: "ai-tenants"},
+		}})).To(Succeed())
+
 		m := newModel(ctx)
-		m.allow("team", "engineers")
-		namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: m.namespace}}
-		Expect(suite.admin.Create(ctx, &v1alpha1.MaasTenantConfig{ObjectMeta: metav1.ObjectMeta{Namespace: m.namespace, Name: v1alpha1.DefaultTenantConfigName}})).To(Succeed())
-		sub := &v1alpha1.MaaSSubscription{ObjectMeta: metav1.ObjectMeta{Namespace: m.namespace, Name: "sub"}}
+		ref := &v1alpha1.MaaSModelRef{ObjectMeta: metav1.ObjectMeta{Namespace: m.namespace, Name: m.name}}
+		before := reload(ctx, ref).DeepCopy()
+		ref.Spec.TenantRef = tenant
+		Expect(suite.admin.Patch(ctx, ref, client.MergeFrom(before))).To(Succeed())
+		sub := &v1alpha1.MaaSSubscription{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "sub"}}
 		sub.Spec.Owner.Users = []string{"alice"}
 		entry := rated(3, "1m")
 		entry.Namespace, entry.Name = m.namespace, m.name
@@ -253,11 +295,12 @@ var _ = Describe("A namespace that joins a tenant", func() {
 			Expect(err).NotTo(HaveOccurred())
 			return patch
 		}
-		Expect(suite.admin.Patch(ctx, namespace, client.RawPatch(types.MergePatchType, label("models-as-a-service")))).To(Succeed())
+		object := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}
+		Expect(suite.admin.Patch(ctx, object, client.RawPatch(types.MergePatchType, label(tenant)))).To(Succeed())
 		Eventually(m.limitNames).Should(ConsistOf("tokens-3-per-1m"))
-		Eventually(phaseOf(ctx, sub)).Should(Equal(v1alpha1.PhaseActive))
+		Eventually(phaseOf(ctx, sub)).ShouldNot(Equal(v1alpha1.PhaseFailed))
 
-		Expect(suite.admin.Patch(ctx, namespace, client.RawPatch(types.MergePatchType, label(nil)))).To(Succeed())
+		Expect(suite.admin.Patch(ctx, object, client.RawPatch(types.MergePatchType, label(nil)))).To(Succeed())
 		Eventually(m.limitPolicy).Should(BeNil())
 		Eventually(phaseOf(ctx, sub)).Should(Equal(v1alpha1.PhaseFailed))
 	})

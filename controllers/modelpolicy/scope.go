@@ -27,8 +27,6 @@ type scope struct {
 	optedOut []string
 	// applied and route are what PoliciesApplied and RouteUnique will say.
 	applied, route conditions.Value
-	// owner is the model that has the policies of the route.
-	owner string
 	// applying is true from the first write on.
 	applying bool
 	// stopped ends the phases early, without an error.

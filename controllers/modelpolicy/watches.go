@@ -8,6 +8,7 @@ import (
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
@@ -23,6 +24,7 @@ import (
 	"github.com/opendatahub-io/maas-operator/internal/desired/model"
 	"github.com/opendatahub-io/maas-operator/internal/facts"
 	"github.com/opendatahub-io/maas-operator/internal/index"
+	"github.com/opendatahub-io/maas-operator/internal/kuadrant"
 )
 
 // SetupWithManager registers the controller and its watches; those of the
@@ -44,7 +46,7 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager) err
 	if err != nil {
 		return fmt.Errorf("set up controller modelpolicy: %w", err)
 	}
-	drift := trigger.Watch{Controller: c, Cache: mgr.GetCache(), Handler: drifted(trigger.EnqueueAfter(modelOfPolicy, paced.settle))}
+	drift := trigger.Watch{Controller: c, Cache: mgr.GetCache(), Handler: drifted(trigger.EnqueueAfter(r.modelsOfPolicy, paced.settle))}
 	for _, api := range policyAPIs() {
 		if err := trigger.WatchPolicies(ctx, r.APIs, api, drift); err != nil {
 			return fmt.Errorf("watch %s: %w", api.CRD, err)
@@ -107,16 +109,24 @@ func (r *Reconciler) sharingRoute(ctx context.Context, object client.Object) ([]
 	return keys, err
 }
 
-// modelOfPolicy returns the model of a generated policy, or of a foreign one
-// that stands under the name of a generated one: when it goes, its place is free.
-func modelOfPolicy(_ context.Context, object client.Object) ([]types.NamespacedName, error) {
+// modelsOfPolicy returns the model of a generated policy, or of a foreign one
+// that stands under the name of a generated one, since its place is free when it
+// goes; and those that use the route it targets, for they may take over or give
+// way.
+func (r *Reconciler) modelsOfPolicy(ctx context.Context, object client.Object) ([]types.NamespacedName, error) {
+	var keys []types.NamespacedName
 	if key, ours := trigger.ModelOfPolicy(object); ours {
-		return []types.NamespacedName{key}, nil
+		keys = append(keys, key)
+	} else if name, ok := model.OfPolicyName(object.GetName()); ok {
+		keys = append(keys, types.NamespacedName{Namespace: object.GetNamespace(), Name: name})
 	}
-	if name, ok := model.OfPolicyName(object.GetName()); ok {
-		return []types.NamespacedName{{Namespace: object.GetNamespace(), Name: name}}, nil
+	policy, ok := object.(*unstructured.Unstructured)
+	if !ok || kuadrant.TargetRoute(policy) == "" {
+		return keys, nil
 	}
-	return nil, nil
+	route := index.Key(policy.GetNamespace(), kuadrant.TargetRoute(policy))
+	sharing, err := trigger.Keys(ctx, r.Client, &v1alpha1.MaaSModelRefList{}, client.InNamespace(policy.GetNamespace()), client.MatchingFields{index.ModelByRoute: route})
+	return append(keys, sharing...), err
 }
 
 func modelsOfAuthPolicy(_ context.Context, object client.Object) ([]types.NamespacedName, error) {

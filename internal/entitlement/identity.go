@@ -63,11 +63,6 @@ func CutShort(annotation string) bool {
 	return annotation == cutShort || strings.HasSuffix(annotation, ","+cutShort)
 }
 
-// OwnerOfRoute is the model that has the policies of a route which several
-// models of a namespace use: the first by name. The others have none, and their
-// callers are refused.
-func OwnerOfRoute(models []string) string { return slices.Min(models) }
-
 // Listed tells whether a policy's list of contributors names an object. The
 // list is comma-separated <namespace>/<name>; earlier releases wrote bare
 // names.
