@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -19,16 +20,16 @@ import (
 
 const convergePoll = 250 * time.Millisecond
 
-// converge waits until everything that was declared is in force, telling what
-// it waits for whenever that changes.
-func converge(ctx context.Context, c client.Client, p *progress, timeout time.Duration) error {
+// converge waits until the samples are in force, telling what it waits for
+// whenever that changes. What somebody else put into the stack is theirs to fix.
+func converge(ctx context.Context, c client.Client, p *progress, samples []*unstructured.Unstructured) error {
 	var last []string
-	err := poll(ctx, timeout, convergePoll, func(ctx context.Context) (bool, error) {
+	err := poll(ctx, convergeTimeout, convergePoll, func(ctx context.Context) (bool, error) {
 		w, err := readWorld(ctx, c)
 		if err != nil {
 			return false, err
 		}
-		pending := w.pending()
+		pending := w.only(samples).pending()
 		if !slices.Equal(pending, last) && len(pending) > 0 {
 			p.say("waiting for %d: %s", len(pending), pending[0])
 		}
@@ -39,6 +40,27 @@ func converge(ctx context.Context, c client.Client, p *progress, timeout time.Du
 		return fmt.Errorf("%w; still waiting for:\n%s", err, indent(strings.Join(last, "\n")))
 	}
 	return err
+}
+
+// only returns the part of the world that the samples declare.
+func (w *world) only(samples []*unstructured.Unstructured) *world {
+	declared := map[string]bool{}
+	for _, o := range samples {
+		declared[o.GetKind()+" "+client.ObjectKeyFromObject(o).String()] = true
+	}
+	foreign := func(kind string, o client.Object) bool {
+		return !declared[kind+" "+client.ObjectKeyFromObject(o).String()]
+	}
+	return &world{
+		models: slices.DeleteFunc(slices.Clone(w.models), func(m v1alpha1.MaaSModelRef) bool { return foreign("MaaSModelRef", &m) }),
+		authPolicies: slices.DeleteFunc(slices.Clone(w.authPolicies), func(p v1alpha1.MaaSAuthPolicy) bool {
+			return foreign("MaaSAuthPolicy", &p)
+		}),
+		subscriptions: slices.DeleteFunc(slices.Clone(w.subscriptions), func(s v1alpha1.MaaSSubscription) bool {
+			return foreign("MaaSSubscription", &s)
+		}),
+		generated: w.generated,
+	}
 }
 
 // pending lists what is not in force yet, in a stable order.

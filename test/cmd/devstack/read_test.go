@@ -4,6 +4,7 @@
 package main
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -131,4 +132,20 @@ func manifest(t *testing.T, text string) *unstructured.Unstructured {
 		t.Fatal(err)
 	}
 	return u
+}
+
+func TestOnlyTheSamplesAreWaitedFor(t *testing.T) {
+	t.Parallel()
+	sample := &unstructured.Unstructured{}
+	sample.SetKind("MaaSSubscription")
+	sample.SetNamespace("tenant")
+	sample.SetName("sample")
+	subscription := func(name string) v1alpha1.MaaSSubscription {
+		return v1alpha1.MaaSSubscription{ObjectMeta: metav1.ObjectMeta{Namespace: "tenant", Name: name, Generation: 1}}
+	}
+	w := &world{subscriptions: []v1alpha1.MaaSSubscription{subscription("sample"), subscription("of-somebody-else")}}
+	pending := w.only([]*unstructured.Unstructured{sample}).pending()
+	if len(pending) != 1 || !strings.Contains(pending[0], "tenant/sample") {
+		t.Errorf("waiting for %v, want the sample alone", pending)
+	}
 }

@@ -199,7 +199,11 @@ func (s *stack) converge(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	err = converge(ctx, c, s.progress, convergeTimeout)
+	samples, err := loadSamples(s.layout.samples())
+	if err != nil {
+		return err
+	}
+	err = converge(ctx, c, s.progress, samples)
 	if err == nil || ctx.Err() != nil {
 		return err
 	}
