@@ -18,14 +18,18 @@ import (
 	"go.uber.org/goleak"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	gwapiv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
+	"github.com/opendatahub-io/maas-operator/internal/facts"
 	"github.com/opendatahub-io/maas-operator/internal/kserve"
+	"github.com/opendatahub-io/maas-operator/internal/kuadrant"
 	"github.com/opendatahub-io/maas-operator/test/testenv"
 	"github.com/opendatahub-io/maas-operator/test/testenv/audit"
 )
@@ -101,6 +105,17 @@ var _ = Describe("The manager", Ordered, func() {
 				return "not evaluated"
 			}
 			return fmt.Sprintf("%s/%s", m.Status.Phase, ready.Reason)
+		}
+	}
+
+	uninstall := func(ctx context.Context, crds ...string) {
+		GinkgoHelper()
+		for _, name := range crds {
+			crd := &unstructured.Unstructured{}
+			crd.SetGroupVersionKind(facts.CRDMetadata().GroupVersionKind())
+			crd.SetName(name)
+			Expect(admin.Delete(ctx, crd)).To(Succeed())
+			Eventually(func() bool { return apierrors.IsNotFound(admin.Get(ctx, client.ObjectKeyFromObject(crd), crd)) }).Should(BeTrue())
 		}
 	}
 
@@ -206,6 +221,37 @@ var _ = Describe("The manager", Ordered, func() {
 			g.Expect(err).NotTo(HaveOccurred())
 			g.Expect(events).To(BeEmpty())
 		}, 5*time.Second).Should(Succeed())
+	})
+
+	It("writes policies again when their kinds come back, without a restart", func(ctx SpecContext) {
+		access := &v1alpha1.MaaSAuthPolicy{ObjectMeta: metav1.ObjectMeta{Namespace: config.SubscriptionNamespace, Name: "granite"}}
+		access.Spec.ModelRefs = []v1alpha1.ModelReference{{Namespace: "llm", Name: "granite"}}
+		access.Spec.Subjects.Users = []string{"alice"}
+		Expect(admin.Create(ctx, access)).To(Succeed())
+		policy := func() error {
+			return admin.Get(ctx, types.NamespacedName{Namespace: "llm", Name: "maas-auth-granite"}, kuadrant.New(kuadrant.AuthPolicy))
+		}
+		applied := func(g Gomega) string {
+			var m v1alpha1.MaaSModelRef
+			g.Expect(admin.Get(ctx, types.NamespacedName{Namespace: "llm", Name: "granite"}, &m)).To(Succeed())
+			c := meta.FindStatusCondition(m.Status.Conditions, string(v1alpha1.ConditionPoliciesApplied))
+			g.Expect(c).NotTo(BeNil())
+			return c.Reason
+		}
+		Eventually(policy).Should(Succeed())
+
+		uninstall(ctx, kuadrant.AuthPolicyCRD, kuadrant.TokenRateLimitPolicyCRD)
+		Eventually(applied).Should(Equal(string(v1alpha1.ReasonDependencyMissing)))
+		Expect(env.InstallCRDs(ctx, testenv.Kuadrant)).To(Succeed())
+		Eventually(policy).Should(Succeed())
+		Eventually(applied).ShouldNot(Equal(string(v1alpha1.ReasonDependencyMissing)))
+	})
+
+	It("tells on a model that the kind of its backend went and came back", func(ctx SpecContext) {
+		uninstall(ctx, kserve.Resource)
+		Eventually(says(ctx, "granite")).Should(Equal("Failed/DependencyMissing"))
+		Expect(env.InstallCRDs(ctx, testenv.KServe)).To(Succeed())
+		Eventually(says(ctx, "granite")).Should(Equal("Failed/BackendNotFound"))
 	})
 
 	It("was never refused anything", func() {

@@ -55,14 +55,18 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager) err
 	return r.watchOptional(ctx, mgr, c)
 }
 
-// watchOptional adds the watches of kinds that may be missing. With each comes a
-// look at every model, because a kind that was missing is named in statuses.
+// watchOptional adds the watches of kinds that may be missing. Each time one appears
+// or goes comes a look at every model, because a missing kind is named in statuses.
 func (r *Reconciler) watchOptional(ctx context.Context, mgr ctrl.Manager, c controller.Controller) error {
+	all := func(context.Context) error { return c.Watch(trigger.EnqueueOnce(r.allModels)) }
 	add := func(api facts.API, object func(schema.GroupVersionKind) client.Object, models trigger.Concerned, relevant func(before, after client.Object) bool) error {
-		return r.APIs.OnServed(ctx, api, func(_ context.Context, gvk schema.GroupVersionKind) error {
-			kind := source.Kind(mgr.GetCache(), object(gvk), trigger.Enqueue(models), trigger.OnUpdate(relevant))
-			return errors.Join(c.Watch(kind), c.Watch(trigger.EnqueueOnce(r.allModels)))
-		})
+		r.APIs.OnGone(api, all)
+		return errors.Join(
+			r.APIs.OnFirstServed(ctx, api, func(_ context.Context, gvk schema.GroupVersionKind) error {
+				return c.Watch(source.Kind(mgr.GetCache(), object(gvk), trigger.Enqueue(models), trigger.OnUpdate(relevant)))
+			}),
+			r.APIs.OnServed(ctx, api, func(ctx context.Context, _ schema.GroupVersionKind) error { return all(ctx) }),
+		)
 	}
 	return errors.Join(
 		add(llmInferenceServices, func(gvk schema.GroupVersionKind) client.Object { return kserve.New(gvk) }, r.modelsOfService, serviceChanged),

@@ -26,7 +26,7 @@ var (
 // WatchPolicies adds a watch of a kind of generated policies to a controller,
 // as soon as the cluster serves the kind.
 func WatchPolicies(ctx context.Context, apis *facts.OptionalAPIs, api facts.API, w Watch) error {
-	return apis.OnServed(ctx, api, func(_ context.Context, gvk schema.GroupVersionKind) error {
+	return apis.OnFirstServed(ctx, api, func(_ context.Context, gvk schema.GroupVersionKind) error {
 		return w.Controller.Watch(source.Kind[client.Object](w.Cache, kuadrant.New(gvk), w.Handler))
 	})
 }

@@ -10,8 +10,10 @@ import (
 	"sync"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -25,87 +27,114 @@ const (
 	settleTries = 30
 )
 
-// OptionalAPIs knows the APIs that may be missing when the manager starts and come
-// later. It runs what was registered for an API exactly once, as soon as the API is
-// served, without a restart. It is safe for concurrent use.
+// OptionalAPIs knows the APIs that may be missing when the manager starts, come
+// later, and go and come back. It runs what was registered for an API as soon as the
+// API is served, without a restart. It is safe for concurrent use.
 type OptionalAPIs struct {
-	discovery Discovery
+	discovery   Discovery
+	definitions client.Reader // Nil before SetupWithManager.
 
-	mu      sync.Mutex
-	answers map[schema.GroupKind]schema.GroupVersionKind // An empty version: not served.
-	waiting map[string][]waiter                          // By name of the CRD.
-	tries   map[string]int
-}
-
-type waiter struct {
-	api API
-	add func(context.Context, schema.GroupVersionKind) error
+	mu    sync.Mutex
+	known map[string]*optional // By name of the CRD.
 }
 
 // NewOptionalAPIs returns an OptionalAPIs that knows nothing yet.
 func NewOptionalAPIs(d Discovery) *OptionalAPIs {
-	return &OptionalAPIs{
-		discovery: d,
-		answers:   map[schema.GroupKind]schema.GroupVersionKind{},
-		waiting:   map[string][]waiter{},
-		tries:     map[string]int{},
-	}
+	return &OptionalAPIs{discovery: d, known: map[string]*optional{}}
 }
+
+// Add is what is done about an API that is served, in the given version.
+type Add func(context.Context, schema.GroupVersionKind) error
 
 // Served tells which version of the API the cluster serves, if any. It asks once;
-// afterwards only the appearance of the CustomResourceDefinition changes the
-// answer, so that a reconciler may call it each time. An error means that the
-// question could not be answered, and the next call asks again.
+// afterwards only a change of the CustomResourceDefinition changes the answer, so
+// that a reconciler may call it each time. An error means that the question could
+// not be answered, and the next call asks again.
 func (o *OptionalAPIs) Served(api API) (schema.GroupVersionKind, bool, error) {
 	o.mu.Lock()
-	known, ok := o.answers[api.GroupKind]
+	s := o.of(api)
+	answer, answered, events := s.answer, s.answered, s.events
 	o.mu.Unlock()
-	if ok {
-		return known, known.Version != "", nil
+	if answered {
+		return answer, answer.Version != "", nil
 	}
-	return o.ask(api)
-}
-
-func (o *OptionalAPIs) ask(api API) (schema.GroupVersionKind, bool, error) {
 	gvk, served, err := Served(o.discovery, api)
 	if err != nil {
 		return gvk, false, err
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.answers[api.GroupKind] = gvk
+	if s.events == events { // Else the answer may be older than what is known by now.
+		s.answer, s.answered = gvk, true
+	}
 	return gvk, served, nil
 }
 
-// OnServed runs add once, with the served version: now if the API is served, else
-// when it appears. Call it before the manager starts. An error of add is returned
-// now or, later, logged and tried again. When it cannot be told whether the API is
-// served, add waits for the CustomResourceDefinition to be seen.
-func (o *OptionalAPIs) OnServed(ctx context.Context, api API, add func(context.Context, schema.GroupVersionKind) error) error {
+// OnServed runs add, with the served version, each time the API begins to be served:
+// now if it is, when it appears, and when it comes back after it was gone. Call it
+// before the manager starts. An error of add is returned now or, later, logged and
+// tried again. When it cannot be told whether the API is served, add waits for the
+// CustomResourceDefinition to be seen.
+func (o *OptionalAPIs) OnServed(ctx context.Context, api API, add Add) error {
+	return o.register(ctx, api, waiter{add: add})
+}
+
+// OnFirstServed is OnServed for what outlives the API, as a watch does: add runs only
+// once for a version.
+func (o *OptionalAPIs) OnFirstServed(ctx context.Context, api API, add Add) error {
+	return o.register(ctx, api, waiter{add: add, lasting: true})
+}
+
+// OnGone runs look each time the API ceases to be served. Call it before the manager
+// starts. An error of look is logged and tried again.
+func (o *OptionalAPIs) OnGone(api API, look func(context.Context) error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	s := o.of(api)
+	s.farewells = append(s.farewells, look)
+}
+
+func (o *OptionalAPIs) register(ctx context.Context, api API, w waiter) error {
 	gvk, served, err := o.Served(api)
 	if served {
-		return add(ctx, gvk)
+		if err := w.add(ctx, gvk); err != nil {
+			return err
+		}
+		w.version = gvk.Version
 	}
 	log := ctrl.LoggerFrom(ctx).WithName("optional-apis")
-	if err != nil {
+	switch {
+	case err != nil:
 		log.Error(err, "Waiting for an API of which it could not be told whether it is served", "crd", api.CRD)
-	} else {
+	case !served:
 		log.Info("Waiting for an API that is not installed", "crd", api.CRD)
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.waiting[api.CRD] = append(o.waiting[api.CRD], waiter{api: api, add: add})
+	s := o.of(api)
+	s.waiters = append(s.waiters, &w)
 	return nil
+}
+
+// of returns what is known about an API. The caller holds the lock.
+func (o *OptionalAPIs) of(api API) *optional {
+	s, ok := o.known[api.CRD]
+	if !ok {
+		s = &optional{api: api}
+		o.known[api.CRD] = s
+	}
+	return s
 }
 
 // +kubebuilder:rbac:groups=apiextensions.k8s.io,resources=customresourcedefinitions,verbs=list;watch
 
 // SetupWithManager starts to watch CustomResourceDefinitions, their metadata only.
 func (o *OptionalAPIs) SetupWithManager(mgr ctrl.Manager) error {
-	awaited := predicate.NewPredicateFuncs(func(obj client.Object) bool { return o.awaits(obj.GetName()) })
+	o.definitions = mgr.GetClient() // Reads metadata from the cache.
+	concerned := predicate.NewPredicateFuncs(func(obj client.Object) bool { return o.knows(obj.GetName()) })
 	err := ctrl.NewControllerManagedBy(mgr).
 		Named("optional-apis").
-		For(CRDMetadata(), builder.WithPredicates(awaited)).
+		For(CRDMetadata(), builder.WithPredicates(concerned)).
 		Complete(o)
 	if err != nil {
 		return fmt.Errorf("set up controller optional-apis: %w", err)
@@ -121,56 +150,109 @@ func CRDMetadata() *metav1.PartialObjectMetadata {
 	return crd
 }
 
-// Reconcile looks whether an API that something waits for is served by now.
+// Reconcile looks whether an API is served by now, or no longer.
 func (o *OptionalAPIs) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
-	if !o.awaits(req.Name) {
+	o.mu.Lock()
+	s, ok := o.known[req.Name]
+	if !ok {
+		o.mu.Unlock()
 		return ctrl.Result{}, nil
 	}
-	o.mu.Lock()
-	waiting := o.waiting[req.Name]
+	s.events++
+	api := s.preferring()
 	o.mu.Unlock()
-	gvk, served, err := o.ask(waiting[0].api)
+
+	uid, there, err := o.definition(ctx, req.Name)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	if !there {
+		return ctrl.Result{}, o.end(ctx, s)
+	}
+	gvk, served, err := Served(o.discovery, api)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
 	if !served {
-		return ctrl.Result{RequeueAfter: o.again(req.Name)}, nil
+		return ctrl.Result{RequeueAfter: o.again(s)}, o.end(ctx, s)
 	}
-	ctrl.LoggerFrom(ctx).Info("Adding watches for an API that appeared", "crd", req.Name, "version", gvk.Version)
-	return ctrl.Result{}, o.serve(ctx, req.Name, waiting, gvk)
+	return ctrl.Result{}, o.begin(ctx, s, gvk, uid)
 }
 
-// serve runs the waiting functions; those that fail keep waiting.
-func (o *OptionalAPIs) serve(ctx context.Context, crd string, waiting []waiter, gvk schema.GroupVersionKind) error {
-	var left []waiter
-	var errs []error
-	for _, w := range waiting {
-		if err := w.add(ctx, gvk); err != nil {
-			left, errs = append(left, w), append(errs, err)
+// definition tells whether the CustomResourceDefinition is there to stay, and which
+// one it is. One that is being deleted takes no new objects any more.
+func (o *OptionalAPIs) definition(ctx context.Context, name string) (types.UID, bool, error) {
+	if o.definitions == nil {
+		return "", true, nil
+	}
+	crd := CRDMetadata()
+	if err := o.definitions.Get(ctx, types.NamespacedName{Name: name}, crd); err != nil {
+		if apierrors.IsNotFound(err) {
+			return "", false, nil
 		}
+		return "", false, fmt.Errorf("read CustomResourceDefinition %s: %w", name, err)
+	}
+	return crd.GetUID(), crd.GetDeletionTimestamp() == nil, nil
+}
+
+// end notes that an API is not served and, when it was, tells those who asked.
+func (o *OptionalAPIs) end(ctx context.Context, s *optional) error {
+	o.mu.Lock()
+	s.stop()
+	farewells, due := s.farewells, s.ended
+	o.mu.Unlock()
+	if !due {
+		return nil
+	}
+	ctrl.LoggerFrom(ctx).Info("Waiting for an API that is gone to come back", "crd", s.api.CRD)
+	var errs []error
+	for _, look := range farewells {
+		errs = append(errs, look(ctx))
+	}
+	if err := errors.Join(errs...); err != nil {
+		return err
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.waiting[crd] = left; len(left) == 0 {
-		delete(o.waiting, crd)
+	s.ended = false
+	return nil
+}
+
+// begin notes that an API is served and runs what waits for it; what fails keeps
+// waiting.
+func (o *OptionalAPIs) begin(ctx context.Context, s *optional, gvk schema.GroupVersionKind, uid types.UID) error {
+	o.mu.Lock()
+	waiting := s.start(gvk, uid)
+	o.mu.Unlock()
+	if len(waiting) > 0 {
+		ctrl.LoggerFrom(ctx).Info("Looking again for an API that appeared", "crd", s.api.CRD, "version", gvk.Version)
 	}
-	delete(o.tries, crd)
+	var errs []error
+	for _, w := range waiting {
+		err := w.add(ctx, gvk)
+		errs = append(errs, err)
+		if err == nil {
+			o.mu.Lock()
+			w.version, w.again = gvk.Version, false
+			o.mu.Unlock()
+		}
+	}
 	return errors.Join(errs...)
 }
 
 // again says when to look again; zero means not before the next event.
-func (o *OptionalAPIs) again(crd string) time.Duration {
+func (o *OptionalAPIs) again(s *optional) time.Duration {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.tries[crd]++; o.tries[crd] > settleTries {
-		delete(o.tries, crd)
+	if s.tries++; s.tries > settleTries {
+		s.tries = 0
 		return 0
 	}
 	return settleDelay
 }
 
-func (o *OptionalAPIs) awaits(crd string) bool {
+func (o *OptionalAPIs) knows(crd string) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return len(o.waiting[crd]) > 0
+	return o.known[crd] != nil
 }
