@@ -51,11 +51,11 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager) err
 		if err := trigger.WatchPolicies(ctx, r.APIs, api, drift); err != nil {
 			return fmt.Errorf("watch %s: %w", api.CRD, err)
 		}
-		if err := r.APIs.OnServed(ctx, api, func(context.Context, schema.GroupVersionKind) error {
-			return c.Watch(trigger.EnqueueOnce(r.allModels))
-		}); err != nil {
+		lookAgain := func() error { return c.Watch(trigger.EnqueueOnce(r.allModels)) }
+		if err := r.APIs.OnServed(ctx, api, func(context.Context, schema.GroupVersionKind) error { return lookAgain() }); err != nil {
 			return fmt.Errorf("enqueue models for %s: %w", api.CRD, err)
 		}
+		r.APIs.OnGone(api, func(context.Context) error { return lookAgain() })
 	}
 	return nil
 }
