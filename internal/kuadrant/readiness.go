@@ -5,6 +5,7 @@ package kuadrant
 
 import (
 	"fmt"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -49,10 +50,25 @@ func ReadinessOf(policy *unstructured.Unstructured) Readiness {
 		case !current || condition.Status == metav1.ConditionUnknown:
 			return Readiness{Waiting: true, Reason: step.missing, Message: fmt.Sprintf("Kuadrant has not reported %s for the policy's current generation yet", step.condition)}
 		case condition.Status != metav1.ConditionTrue:
-			return Readiness{Reason: step.missing, Message: fmt.Sprintf("Kuadrant reports %s=False, reason %s: %s", step.condition, condition.Reason, condition.Message)}
+			return Readiness{Reason: step.missing, Message: fmt.Sprintf("Kuadrant reports %s=False, reason %s: %s", step.condition, condition.Reason, firstLine(condition.Message))}
 		}
 	}
 	return Readiness{Enforced: true, Reason: v1alpha1.ReasonAcceptedEnforced}
+}
+
+// maxQuoted is how much of Kuadrant's words a status repeats, in bytes.
+const maxQuoted = 200
+
+// firstLine cuts a message after its first line, or after maxQuoted bytes.
+func firstLine(message string) string {
+	line, _, more := strings.Cut(message, "\n")
+	if len(line) > maxQuoted {
+		line, more = strings.ToValidUTF8(line[:maxQuoted], ""), true
+	}
+	if more {
+		line += " ..."
+	}
+	return line
 }
 
 // current tells whether a condition speaks of the policy's generation. Kuadrant

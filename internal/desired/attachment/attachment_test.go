@@ -221,3 +221,20 @@ func TestAuthPolicy(t *testing.T) {
 		})
 	}
 }
+
+func TestLimitsWithoutAnAuthPolicySaySo(t *testing.T) {
+	t.Parallel()
+	m := routed()
+	m.Status.Conditions = []metav1.Condition{{Type: string(v1alpha1.ConditionGovernanceAttached), Status: metav1.ConditionFalse, Message: "No MaaSAuthPolicy refers to the model."}}
+	p := limits(2, "tokens-1-per-1m", entitlement.ShortID("tenant/s@llm/m"), nil)
+	p.Object["status"] = map[string]any{"observedGeneration": int64(2), "conditions": []any{
+		map[string]any{"type": "Accepted", "status": "True", "reason": "Accepted"},
+		map[string]any{"type": "Enforced", "status": "False", "reason": "InvalidCelExpression", "message": "undeclared reference to 'auth'\nand more"},
+	}}
+	s := &v1alpha1.MaaSSubscription{ObjectMeta: metav1.ObjectMeta{Namespace: "tenant", Name: "s"}}
+	s.Status.RateLimitIdentity = v1alpha1.RateLimitIdentityShort
+	got := attachment.OfSubscription(attachment.Facts{Key: ref, Model: m, Policy: p}, s, entitlement.RateSet{Name: "tokens-1-per-1m"}, v1alpha1.MaaSSubscriptionStatus{})
+	if got.State != attachment.Broken || got.Message != "The limits are not enforced. No MaaSAuthPolicy refers to the model." {
+		t.Errorf("OfSubscription() = %d, %q", got.State, got.Message)
+	}
+}

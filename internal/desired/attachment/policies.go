@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"slices"
 
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
@@ -57,7 +59,13 @@ func OfSubscription(f Facts, s *v1alpha1.MaaSSubscription, set entitlement.RateS
 	if f.Policy != nil && !covered {
 		return r.missing(f, "these limits")
 	}
-	return r.enforcement(kuadrant.ReadinessOf(f.Policy), covered && wasEnforced(before, s.Generation, f.Key))
+	r = r.enforcement(kuadrant.ReadinessOf(f.Policy), covered && wasEnforced(before, s.Generation, f.Key))
+	if governance := meta.FindStatusCondition(f.Model.Status.Conditions, string(v1alpha1.ConditionGovernanceAttached)); r.State == Broken && governance != nil && governance.Status == metav1.ConditionFalse {
+		// Limits read what the AuthPolicy finds out; without one Kuadrant can only
+		// complain about the expressions.
+		r.Message = "The limits are not enforced. " + governance.Message
+	}
+	return r
 }
 
 // excluded tells whether the policy names the subscription among those that no

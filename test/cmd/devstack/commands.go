@@ -116,8 +116,12 @@ func run(ctx context.Context, s *stack, out io.Writer, once bool) (err error) {
 		err = errors.Join(err, s.progress.step("Ending everything", s.undo))
 	}()
 	s.progress.total("Ready")
-	if err := s.present(ctx, out); err != nil || once {
+	if err := s.present(ctx, out); err != nil {
 		return err
+	}
+	if once {
+		fmt.Fprintln(out, "\nThis stack ends now. To try these, run it without ONCE=1, or leave one with \"make up\".")
+		return nil
 	}
 	fmt.Fprintln(out, "\nPress Ctrl-C to end everything.")
 	return s.watch(ctx)
