@@ -227,7 +227,7 @@ func (o *OptionalAPIs) begin(ctx context.Context, s *optional, gvk schema.GroupV
 	if len(waiting) > 0 {
 		ctrl.LoggerFrom(ctx).Info("Looking again for an API that appeared", "crd", s.api.CRD, "version", gvk.Version)
 	}
-	var errs []error
+	errs := make([]error, 0, len(waiting))
 	for _, w := range waiting {
 		err := w.add(ctx, gvk)
 		errs = append(errs, err)
