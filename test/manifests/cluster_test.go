@@ -37,6 +37,8 @@ const (
 	lease = "maas-controller.models-as-a-service.opendatahub.io"
 	// patience is what a Deployment may take on a busy machine.
 	patience = time.Minute
+	// startTimeout is generous: with a cold cache it compiles the manager.
+	startTimeout = 20 * time.Minute
 )
 
 func TestManifestsOnACluster(t *testing.T) {
@@ -49,9 +51,11 @@ var _ = Describe("config/default", Ordered, func() {
 		cluster client.Client
 		objects []*unstructured.Unstructured
 		env     *testenv.Env
+		program string
 	)
 
 	BeforeAll(func(ctx context.Context) {
+		program = buildManager(GinkgoTB())
 		var err error
 		env, err = testenv.Start(ctx, testenv.Options{Controllers: true, Log: GinkgoWriter})
 		Expect(err).NotTo(HaveOccurred())
@@ -62,7 +66,7 @@ var _ = Describe("config/default", Ordered, func() {
 		cluster, err = client.New(env.AdminConfig(), client.Options{Scheme: scheme})
 		Expect(err).NotTo(HaveOccurred())
 		objects = build(ctx, "config/default")
-	}, NodeTimeout(5*time.Minute))
+	}, NodeTimeout(startTimeout))
 
 	It("is accepted by a real API server", func(ctx context.Context) {
 		Expect(objects).NotTo(BeEmpty())
@@ -102,7 +106,7 @@ var _ = Describe("config/default", Ordered, func() {
 		Expect(err).NotTo(HaveOccurred())
 		args := append(managerArgs(GinkgoTB()),
 			"--kubeconfig="+kubeconfig, "--metrics-bind-address=0", "--health-probe-bind-address=0")
-		manager := exec.CommandContext(ctx, buildManager(GinkgoTB()), args...)
+		manager := exec.CommandContext(ctx, program, args...)
 		manager.Stdout, manager.Stderr = GinkgoWriter, GinkgoWriter
 		manager.Cancel = func() error { return manager.Process.Signal(syscall.SIGTERM) }
 		Expect(manager.Start()).To(Succeed())
