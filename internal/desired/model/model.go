@@ -104,6 +104,8 @@ type Output struct {
 	SubjectsInlined bool
 	// Overflow are subscriptions that no longer fit into their limit.
 	Overflow []types.NamespacedName
+	// Sizes are what the policies weigh.
+	Sizes Sizes
 }
 
 // Build computes the policies of a model.
