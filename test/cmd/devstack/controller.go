@@ -11,6 +11,7 @@ import (
 	"os"
 
 	"github.com/opendatahub-io/maas-operator/test/internal/process"
+	"github.com/opendatahub-io/maas-operator/test/stage"
 	"github.com/opendatahub-io/maas-operator/test/testenv"
 )
 
@@ -39,30 +40,10 @@ func (s *stack) startController(ctx context.Context) error {
 		return err
 	}
 	p, err := s.launch(ctx, process.Command{
-		Name: processController, Path: program, Args: controllerArgs(kubeconfig, probes, metrics),
+		Name: processController, Path: program, Args: stage.Args(kubeconfig, probes, metrics),
 	}, "http://"+probes+"/readyz")
 	if err != nil {
 		return err
 	}
 	return s.awaitReady(ctx, p, p.ready)
-}
-
-// controllerArgs are the arguments of the shipped Deployment, except for what
-// differs on one machine: addresses, plain metrics and a single replica.
-func controllerArgs(kubeconfig, probes, metrics string) []string {
-	return []string{
-		"--kubeconfig=" + kubeconfig,
-		"--health-probe-bind-address=" + probes,
-		"--metrics-bind-address=" + metrics,
-		"--metrics-secure=false",
-		"--leader-elect=false",
-		"--platform=auto",
-		"--gateway-name=maas-default-gateway",
-		"--gateway-namespace=openshift-ingress",
-		"--controller-namespace=" + testenv.OperatorNamespace,
-		"--infra-namespace=AUTO",
-		"--maas-subscription-namespace=models-as-a-service",
-		"--aitenant-namespace=ai-tenants",
-		"--enable-tenant-namespace-discovery",
-	}
 }

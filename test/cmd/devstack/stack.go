@@ -18,6 +18,7 @@ import (
 
 	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
 	"github.com/opendatahub-io/maas-operator/test/internal/process"
+	"github.com/opendatahub-io/maas-operator/test/internal/samples"
 	"github.com/opendatahub-io/maas-operator/test/testenv"
 )
 
@@ -179,7 +180,7 @@ func (s *stack) startStandins(ctx context.Context) error {
 }
 
 func (s *stack) applySamples(ctx context.Context) error {
-	objects, err := loadSamples(s.layout.samples())
+	objects, err := samples.Load(s.layout.samples())
 	if err != nil {
 		return err
 	}
@@ -187,7 +188,7 @@ func (s *stack) applySamples(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := applySamples(ctx, c, objects); err != nil {
+	if err := samples.Apply(ctx, c, objects); err != nil {
 		return err
 	}
 	s.progress.say("%d objects", len(objects))
@@ -199,11 +200,11 @@ func (s *stack) converge(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	samples, err := loadSamples(s.layout.samples())
+	objects, err := samples.Load(s.layout.samples())
 	if err != nil {
 		return err
 	}
-	err = converge(ctx, c, s.progress, samples)
+	err = converge(ctx, c, s.progress, objects)
 	if err == nil || ctx.Err() != nil {
 		return err
 	}

@@ -1,7 +1,8 @@
 // Copyright The maas-operator Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package main
+// Package samples reads and applies manifests such as those of config/samples.
+package samples
 
 import (
 	"context"
@@ -18,8 +19,8 @@ import (
 
 const fieldOwner = "devstack"
 
-// loadSamples reads the manifests a kustomization lists, in its order.
-func loadSamples(dir string) ([]*unstructured.Unstructured, error) {
+// Load reads the manifests a kustomization lists, in its order.
+func Load(dir string) ([]*unstructured.Unstructured, error) {
 	content, err := os.ReadFile(filepath.Join(dir, "kustomization.yaml"))
 	if err != nil {
 		return nil, fmt.Errorf("read samples: %w", err)
@@ -41,9 +42,9 @@ func loadSamples(dir string) ([]*unstructured.Unstructured, error) {
 	return out, nil
 }
 
-// applySamples applies the objects in order and, for those that bring a status
+// Apply applies the objects in order and, for those that bring a status
 // because nothing else writes it yet, the status too.
-func applySamples(ctx context.Context, c client.Client, objects []*unstructured.Unstructured) error {
+func Apply(ctx context.Context, c client.Client, objects []*unstructured.Unstructured) error {
 	options := []client.ApplyOption{client.FieldOwner(fieldOwner), client.ForceOwnership}
 	for _, o := range objects {
 		name := fmt.Sprintf("%s %s", o.GetKind(), client.ObjectKeyFromObject(o))

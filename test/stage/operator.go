@@ -1,0 +1,154 @@
+// Copyright The maas-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package stage
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/wait"
+
+	"github.com/opendatahub-io/maas-operator/test/internal/process"
+	"github.com/opendatahub-io/maas-operator/test/testenv"
+)
+
+const (
+	// readyTimeout is for a machine that is busy with much else.
+	readyTimeout = 3 * time.Minute
+	readyPoll    = 50 * time.Millisecond
+	probeTimeout = 2 * time.Second
+	// stopGrace is more than the operator takes to end in good order.
+	stopGrace = 35 * time.Second
+)
+
+// Build compiles the operator into a directory, with the flags of the Makefile
+// so that the compiler's cache serves both, and returns the program's path.
+func Build(ctx context.Context, dir string) (string, error) {
+	binary := filepath.Join(dir, "maas-controller")
+	command := exec.CommandContext(ctx, "go", "build", "-mod=readonly", "-trimpath", "-o", binary, "./cmd/maas-controller")
+	command.Dir = testenv.RepoRoot()
+	command.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := command.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("build the operator: %w\n%s", err, out)
+	}
+	return binary, nil
+}
+
+// Operator is the operator's program, run as a process. Its methods are not
+// safe for concurrent use.
+type Operator struct {
+	env         *testenv.Env
+	binary      string
+	args        []string
+	environment []string
+
+	process         *process.Process
+	probes, metrics string
+}
+
+// Args are the arguments of the shipped Deployment, except for what differs on
+// one machine: addresses, plain metrics and a single replica.
+func Args(kubeconfig, probes, metrics string) []string {
+	return []string{
+		"--kubeconfig=" + kubeconfig,
+		"--health-probe-bind-address=" + probes,
+		"--metrics-bind-address=" + metrics,
+		"--metrics-secure=false",
+		"--leader-elect=false",
+		"--platform=auto",
+		"--gateway-name=" + GatewayName,
+		"--gateway-namespace=" + GatewayNamespace,
+		"--controller-namespace=" + testenv.OperatorNamespace,
+		"--infra-namespace=AUTO",
+		"--maas-subscription-namespace=" + TenantNamespace,
+		"--aitenant-namespace=" + AITenantNamespace,
+		"--enable-tenant-namespace-discovery",
+	}
+}
+
+// Start runs the program and returns when it is ready.
+func (o *Operator) Start(ctx context.Context) error {
+	if o.process != nil && o.process.Alive() {
+		return errors.New("the operator runs already")
+	}
+	kubeconfig, err := o.env.OperatorKubeconfig(ctx)
+	if err != nil {
+		return err
+	}
+	if o.probes, err = testenv.FreeAddress(ctx); err != nil {
+		return err
+	}
+	if o.metrics, err = testenv.FreeAddress(ctx); err != nil {
+		return err
+	}
+	o.process, err = process.Start(ctx, process.Command{
+		Name: "maas-controller", Path: o.binary,
+		Args: append(Args(kubeconfig, o.probes, o.metrics), o.args...),
+		Env:  append([]string{"HOME=" + o.env.Dir()}, o.environment...),
+		Log:  o.LogFile(),
+	})
+	if err != nil {
+		return err
+	}
+	return o.awaitReady(ctx)
+}
+
+func (o *Operator) awaitReady(ctx context.Context) error {
+	err := wait.PollUntilContextTimeout(ctx, readyPoll, readyTimeout, true, func(ctx context.Context) (bool, error) {
+		if !o.process.Alive() {
+			return false, errors.New("it ended")
+		}
+		return o.ready(ctx), nil
+	})
+	if err != nil {
+		return fmt.Errorf("wait until the operator is ready: %w; from %s:\n%s", err, o.LogFile(), o.process.Excerpt())
+	}
+	return nil
+}
+
+func (o *Operator) ready(ctx context.Context) bool {
+	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+o.probes+"/readyz", http.NoBody)
+	if err != nil {
+		return false
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return false
+	}
+	defer func() { _ = response.Body.Close() }()
+	return response.StatusCode == http.StatusOK
+}
+
+// Kill ends the program at once, as a crash would, and returns when it is gone.
+func (o *Operator) Kill() error { return o.end(0) }
+
+// Stop ends the program in good order. One that does not run is left alone.
+func (o *Operator) Stop() error { return o.end(stopGrace) }
+
+func (o *Operator) end(grace time.Duration) error {
+	if o.process == nil {
+		return nil
+	}
+	return o.process.Stop(grace)
+}
+
+// Alive tells whether the program runs.
+func (o *Operator) Alive() bool { return o.process != nil && o.process.Alive() }
+
+// PID is the process id of the running program, for reading its memory.
+func (o *Operator) PID() int { return o.process.PID }
+
+// MetricsURL is where the running program serves its metrics.
+func (o *Operator) MetricsURL() string { return "http://" + o.metrics + "/metrics" }
+
+// LogFile holds the output of the program since its latest start.
+func (o *Operator) LogFile() string { return filepath.Join(o.env.Dir(), "maas-controller.log") }

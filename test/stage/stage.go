@@ -1,0 +1,153 @@
+// Copyright The maas-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package stage
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	gwapiv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	inferencev1alpha1 "github.com/opendatahub-io/maas-operator/api/inference/v1alpha1"
+	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
+	"github.com/opendatahub-io/maas-operator/test/internal/samples"
+	"github.com/opendatahub-io/maas-operator/test/standins"
+	"github.com/opendatahub-io/maas-operator/test/testenv"
+)
+
+// Names of the platform that [Start] creates, from config/samples.
+const (
+	// TenantNamespace is where the default tenant's auth policies and
+	// subscriptions live.
+	TenantNamespace = "models-as-a-service"
+	// ModelNamespace exists for models; any other namespace will do as well.
+	ModelNamespace = "llm"
+	// AITenantNamespace holds the AITenants.
+	AITenantNamespace = "ai-tenants"
+	// GatewayNamespace and GatewayName are the default tenant's Gateway.
+	GatewayNamespace = "openshift-ingress"
+	GatewayName      = "maas-default-gateway"
+	// Hostname is that of the Gateway's listener.
+	Hostname = "maas.example.com"
+)
+
+// Options adjusts a stage. The zero value is the usual one.
+type Options struct {
+	// Binary is the operator's program; empty means build it from the sources.
+	Binary string
+	// Args are further arguments of the operator; of two the last counts.
+	Args []string
+	// Env are settings of its process besides PATH, as NAME=value.
+	Env []string
+	// CRDs replace the usual set: MaaS, GatewayAPI, Kuadrant and KServe.
+	CRDs []testenv.CRDSet
+	// Standins adjusts the stand-ins.
+	Standins standins.Options
+	// WithoutOperator leaves it to the test to start the operator.
+	WithoutOperator bool
+	// Log receives one line per step; nil discards them.
+	Log io.Writer
+}
+
+// Stage is what [Start] has set up.
+type Stage struct {
+	// Env is the control plane.
+	Env *testenv.Env
+	// Admin reads and writes as the cluster's administrator, without a cache
+	// and without a rate limit.
+	Admin client.Client
+	// Standins play Kuadrant, the gateway controller and KServe.
+	Standins *standins.All
+	// Operator is the program under test.
+	Operator *Operator
+
+	ends []func() error
+}
+
+// Start sets everything up, or ends again what it had started. It returns when
+// the operator is ready.
+func Start(ctx context.Context, o Options) (_ *Stage, err error) {
+	s := &Stage{}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, s.Stop())
+		}
+	}()
+	crds := o.CRDs
+	if crds == nil {
+		crds = []testenv.CRDSet{testenv.MaaS, testenv.GatewayAPI, testenv.Kuadrant, testenv.KServe}
+	}
+	s.Env, err = testenv.Start(ctx, testenv.Options{CRDs: crds, Log: o.Log})
+	if err != nil {
+		return nil, err
+	}
+	s.ends = append(s.ends, s.Env.Stop)
+	if s.Admin, err = newClient(s.Env); err != nil {
+		return nil, err
+	}
+	if err := s.createPlatform(ctx); err != nil {
+		return nil, err
+	}
+	if s.Standins, err = standins.StartAll(ctx, s.Env.AdminConfig(), o.Standins); err != nil {
+		return nil, err
+	}
+	s.ends = append(s.ends, s.Standins.Stop)
+	s.Operator = &Operator{env: s.Env, binary: o.Binary, args: o.Args, environment: o.Env}
+	if s.Operator.binary == "" {
+		if s.Operator.binary, err = Build(ctx, s.Env.Dir()); err != nil {
+			return nil, err
+		}
+	}
+	s.ends = append(s.ends, s.Operator.Stop)
+	if o.WithoutOperator {
+		return s, nil
+	}
+	return s, s.Operator.Start(ctx)
+}
+
+// Stop ends everything, the last started first.
+func (s *Stage) Stop() error {
+	var errs []error
+	for _, end := range slices.Backward(s.ends) {
+		errs = append(errs, end())
+	}
+	s.ends = nil
+	return errors.Join(errs...)
+}
+
+func newClient(env *testenv.Env) (client.Client, error) {
+	scheme := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, v1alpha1.AddToScheme, inferencev1alpha1.AddToScheme, gwapiv1.Install} {
+		if err := add(scheme); err != nil {
+			return nil, fmt.Errorf("build the scheme: %w", err)
+		}
+	}
+	c, err := client.New(env.AdminConfig(), client.Options{Scheme: scheme})
+	if err != nil {
+		return nil, fmt.Errorf("make a client: %w", err)
+	}
+	return c, nil
+}
+
+// createPlatform applies the samples that stand for the platform: namespaces,
+// the Gateway and the default tenant, but no model.
+func (s *Stage) createPlatform(ctx context.Context) error {
+	for _, file := range []string{"namespaces.yaml", "gateway.yaml", "tenant.yaml"} {
+		objects, err := testenv.ReadObjects(filepath.Join(testenv.RepoRoot(), "config", "samples", file))
+		if err != nil {
+			return err
+		}
+		if err := samples.Apply(ctx, s.Admin, objects); err != nil {
+			return err
+		}
+	}
+	return nil
+}
