@@ -73,6 +73,7 @@ type Applier struct {
 	former   []string
 	recorder Recorder
 	memory   *memory
+	placed   *placements
 }
 
 // New returns an Applier that reads and writes with c. Reads of unstructured objects through c should be cached.
@@ -92,7 +93,7 @@ func New(c client.Client, opts Options) *Applier {
 	if size <= 0 {
 		size = defaultMemorySize
 	}
-	a.memory = newMemory(size)
+	a.memory, a.placed = newMemory(size), newPlacements(size)
 	return a
 }
 
@@ -103,6 +104,9 @@ type Result struct {
 	Live *unstructured.Unstructured
 	// TookOver says that somebody else had a part in a protected sub-tree and no longer has.
 	TookOver bool
+	// Repaired says that the object had been as desired before, that the desired object is still the same, and that it
+	// was written all the same: somebody else had changed or deleted it.
+	Repaired bool
 }
 
 // CallOptions vary one call.
@@ -133,6 +137,8 @@ func (a *Applier) ApplyWith(ctx context.Context, desired *unstructured.Unstructu
 		result.Outcome = Failed
 	}
 	result.TookOver = c.tookOver
+	c.repaired = err == nil && a.placed.repaired(c, result.Outcome)
+	result.Repaired = c.repaired
 	a.recorder.Record(c.event(OperationApply, result.Outcome))
 	return result, err
 }

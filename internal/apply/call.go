@@ -18,6 +18,7 @@ type call struct {
 	diff comparison                 // of want and live
 
 	tookOver        bool
+	repaired        bool
 	writes, dryRuns int
 }
 
@@ -47,7 +48,7 @@ func (c *call) count(dryRun bool) {
 func (c *call) event(operation Operation, outcome Outcome) Event {
 	return Event{
 		GroupKind: c.want.GroupVersionKind().GroupKind(), Operation: operation, Outcome: outcome,
-		TookOver: c.tookOver, Writes: c.writes, DryRuns: c.dryRuns,
+		TookOver: c.tookOver, Repaired: c.repaired, Writes: c.writes, DryRuns: c.dryRuns,
 	}
 }
 

@@ -114,7 +114,7 @@ var _ = Describe("The recorder", func() {
 		kind := desired.GroupVersionKind().GroupKind()
 		Expect(f.events).To(Equal([]apply.Event{
 			{GroupKind: kind, Operation: apply.OperationApply, Outcome: apply.Created, Writes: 1},
-			{GroupKind: kind, Operation: apply.OperationApply, Outcome: apply.Updated, Writes: 1, TookOver: true},
+			{GroupKind: kind, Operation: apply.OperationApply, Outcome: apply.Updated, Writes: 1, TookOver: true, Repaired: true},
 			{GroupKind: kind, Operation: apply.OperationApply, Outcome: apply.Unchanged, DryRuns: 1},
 			{GroupKind: kind, Operation: apply.OperationDelete, Outcome: apply.Deleted, Writes: 1},
 		}))

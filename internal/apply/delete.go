@@ -28,7 +28,7 @@ type Deletion struct {
 func (a *Applier) Delete(ctx context.Context, gvk schema.GroupVersionKind, key types.NamespacedName) (Result, error) {
 	live, err := a.find(ctx, a.client, gvk, key)
 	if err != nil {
-		return a.deleted(gvk, Result{Outcome: Failed}), err
+		return a.deleted(gvk, key, Result{Outcome: Failed}), err
 	}
 	result, err := a.deleteLive(ctx, live, nil)
 	if isStale(err) {
@@ -39,7 +39,7 @@ func (a *Applier) Delete(ctx context.Context, gvk schema.GroupVersionKind, key t
 	if err != nil {
 		result.Outcome = Failed
 	}
-	return a.deleted(gvk, result), err
+	return a.deleted(gvk, key, result), err
 }
 
 // DeleteAllByLabels removes every object of ours of one kind with all the given labels, in one namespace or, when it is
@@ -74,17 +74,17 @@ func (a *Applier) DeleteAllByLabels(
 
 // deleteFresh removes an object just read from the API server, with a second look when it changed since.
 func (a *Applier) deleteFresh(ctx context.Context, live *unstructured.Unstructured, match map[string]string) (Result, error) {
-	gvk := live.GroupVersionKind()
+	gvk, key := live.GroupVersionKind(), client.ObjectKeyFromObject(live)
 	result, err := a.deleteLive(ctx, live, match)
 	if isStale(err) {
-		if live, err = a.find(ctx, a.reader, gvk, client.ObjectKeyFromObject(live)); err == nil {
+		if live, err = a.find(ctx, a.reader, gvk, key); err == nil {
 			result, err = a.deleteLive(ctx, live, match)
 		}
 	}
 	if err != nil {
 		result.Outcome = Failed
 	}
-	return a.deleted(gvk, result), err
+	return a.deleted(gvk, key, result), err
 }
 
 // find reads one object; nil when it or its kind does not exist.
@@ -124,8 +124,9 @@ func (a *Applier) deleteLive(ctx context.Context, live *unstructured.Unstructure
 	return Result{Outcome: Deleted, Live: live}, nil
 }
 
-// deleted reports a deletion to the recorder.
-func (a *Applier) deleted(gvk schema.GroupVersionKind, result Result) Result {
+// deleted reports a deletion to the recorder. An object that is not wanted is not missed any more.
+func (a *Applier) deleted(gvk schema.GroupVersionKind, key types.NamespacedName, result Result) Result {
+	a.placed.forget(gvk.GroupKind(), key)
 	event := Event{GroupKind: gvk.GroupKind(), Operation: OperationDelete, Outcome: result.Outcome}
 	if result.Outcome == Deleted && result.Live.GetDeletionTimestamp() == nil {
 		event.Writes = 1

@@ -22,6 +22,8 @@ type Event struct {
 	Outcome   Outcome
 	// TookOver says that somebody else had a part in a protected sub-tree and no longer has.
 	TookOver bool
+	// Repaired says that somebody else had changed or deleted the object, see [Result].
+	Repaired bool
 	// Writes counts requests that may have changed the object, DryRuns those that could not.
 	Writes, DryRuns int
 }
