@@ -59,7 +59,7 @@ func (s Settings) OfNamespace(n Namespace) (Context, error) {
 	case n.Config != nil && n.Config.Labels[v1alpha1.LabelManagedByAITenant] == "true":
 		return s.managed(n)
 	case n.Name != s.DefaultNamespace && s.Member(n.Name, n.Labels):
-		return Context{}, problem("Namespace %s is labelled for a tenant but holds no MaasTenantConfig %s that an AITenant manages: wait for its AITenant, or remove the label.", n.Name, v1alpha1.DefaultTenantConfigName)
+		return Context{}, unconfigured(n)
 	case n.Name == s.DefaultNamespace && n.Config == nil && n.Legacy != nil:
 		return s.legacy(n.Legacy)
 	default:
@@ -84,24 +84,43 @@ func (s Settings) OfTenant(t *v1alpha1.AITenant) (Context, error) {
 func (s Settings) defaults() Context { return Context{Name: DefaultName, Gateway: s.Gateway} }
 
 // NameOf returns the name of the tenant whose subscriptions and auth policies
-// live in the namespace, or "" when they count for nobody. Unlike
-// [Settings.OfNamespace] it needs neither the AITenant nor a gateway, so a
-// tenant that is not ready keeps its members.
+// live in the namespace, or "" when they count for nobody.
 func (s Settings) NameOf(n Namespace) string {
-	if !s.Member(n.Name, n.Labels) {
+	name, err := s.Enabled(n)
+	if err != nil {
 		return ""
 	}
-	if n.Config != nil && n.Config.Labels[v1alpha1.LabelManagedByAITenant] == "true" {
-		name, err := s.managedName(n)
-		if err != nil {
-			return ""
-		}
-		return name
+	return name
+}
+
+// Enabled is [Settings.NameOf] that says why the objects would count for nobody,
+// as an [apperr.UserError]. Unlike [Settings.OfNamespace] it needs neither the
+// AITenant nor a gateway, so a tenant that is not ready keeps its members.
+func (s Settings) Enabled(n Namespace) (string, error) {
+	switch {
+	case !s.Member(n.Name, n.Labels):
+		return "", s.outside(n)
+	case n.Config != nil && n.Config.Labels[v1alpha1.LabelManagedByAITenant] == "true":
+		return s.managedName(n)
+	case n.Name == s.DefaultNamespace:
+		return DefaultName, nil
+	default:
+		return "", unconfigured(n)
 	}
-	if n.Name == s.DefaultNamespace {
-		return DefaultName
+}
+
+// outside says why a namespace is no tenant's.
+func (s Settings) outside(n Namespace) error {
+	if !s.Discovery {
+		return problem("This operator serves the namespace %s only: create the object there, or start maas-controller with --enable-tenant-namespace-discovery.", s.DefaultNamespace)
 	}
-	return ""
+	return problem("Namespace %s lacks the label %s: create the object in namespace %s, or in the namespace of an AITenant of namespace %s, which gets the label and a MaasTenantConfig %s.",
+		n.Name, v1alpha1.LabelTenant, s.DefaultNamespace, s.AITenantNamespace, v1alpha1.DefaultTenantConfigName)
+}
+
+// unconfigured says what a namespace with a tenant label lacks.
+func unconfigured(n Namespace) error {
+	return problem("Namespace %s is labelled for a tenant but holds no MaasTenantConfig %s that an AITenant manages: wait for its AITenant, or remove the label.", n.Name, v1alpha1.DefaultTenantConfigName)
 }
 
 // TenantNamespace is where a tenant's subscriptions and auth policies live.
@@ -119,9 +138,9 @@ func (s Settings) managedName(n Namespace) (string, error) {
 	name := n.Config.Labels[v1alpha1.LabelTenantName]
 	switch {
 	case name == "":
-		return "", problem("MaasTenantConfig %s/%s lacks the label %s.", n.Name, n.Config.Name, v1alpha1.LabelTenantName)
+		return "", problem("MaasTenantConfig %s/%s lacks the label %s: its AITenant sets it.", n.Name, n.Config.Name, v1alpha1.LabelTenantName)
 	case s.TenantNamespace(name) != n.Name:
-		return "", problem("MaasTenantConfig %s/%s claims tenant %s, whose namespace is %s.", n.Name, n.Config.Name, name, s.TenantNamespace(name))
+		return "", problem("MaasTenantConfig %s/%s claims tenant %s, whose namespace is %s: use that namespace, or delete the MaasTenantConfig.", n.Name, n.Config.Name, name, s.TenantNamespace(name))
 	default:
 		return name, nil
 	}

@@ -4,6 +4,7 @@
 package tenancy_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -202,5 +203,60 @@ func TestMaaSAPIAddress(t *testing.T) {
 		if got := (tenancy.Context{ID: id}).MaaSAPIURL("infra"); got != want {
 			t.Errorf("MaaSAPIURL() = %s, want %s", got, want)
 		}
+	}
+}
+
+func TestWhyANamespaceIsNotEnabled(t *testing.T) {
+	t.Parallel()
+	closed := settings()
+	closed.Discovery = false
+	tests := map[string]struct {
+		settings  tenancy.Settings
+		namespace tenancy.Namespace
+		want      []string
+	}{
+		"without the label": {
+			settings(), tenancy.Namespace{Name: "llm"},
+			[]string{"Namespace llm lacks the label ai-gateway.opendatahub.io/tenant", defaultNamespace, "AITenant", "MaasTenantConfig default-tenant"},
+		},
+		"with a config only": {
+			settings(), tenancy.Namespace{Name: redNamespace, Config: managed(redNamespace, "red")},
+			[]string{"lacks the label ai-gateway.opendatahub.io/tenant"},
+		},
+		"with the label only": {
+			settings(), tenancy.Namespace{Name: redNamespace, Labels: tenantLabel},
+			[]string{"holds no MaasTenantConfig default-tenant", "wait for its AITenant"},
+		},
+		"with a legacy Tenant only": {
+			settings(), tenancy.Namespace{Name: redNamespace, Labels: tenantLabel, Legacy: &v1alpha1.Tenant{}},
+			[]string{"holds no MaasTenantConfig default-tenant"},
+		},
+		"with a config that claims another tenant": {
+			settings(), tenancy.Namespace{Name: "blue", Labels: tenantLabel, Config: managed("blue", "red")},
+			[]string{"claims tenant red", "use that namespace"},
+		},
+		"with a config that names no tenant": {
+			settings(), tenancy.Namespace{Name: redNamespace, Labels: tenantLabel, Config: managed(redNamespace, "")},
+			[]string{"lacks the label maas.opendatahub.io/tenant-name"},
+		},
+		"with discovery off": {
+			closed, tenancy.Namespace{Name: redNamespace, Labels: tenantLabel, Config: managed(redNamespace, "red")},
+			[]string{"serves the namespace models-as-a-service only", "--enable-tenant-namespace-discovery"},
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			tenant, err := test.settings.Enabled(test.namespace)
+			user, ok := apperr.AsUser(err)
+			if !ok || tenant != "" {
+				t.Fatalf("Enabled() = %q, %v", tenant, err)
+			}
+			for _, want := range test.want {
+				if !strings.Contains(user.Message, want) {
+					t.Errorf("message %q does not say %q", user.Message, want)
+				}
+			}
+		})
 	}
 }

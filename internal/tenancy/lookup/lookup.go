@@ -57,11 +57,22 @@ func (t Tenants) ForNamespace(ctx context.Context, name string) (tenancy.Context
 // Member returns the name of the tenant whose subscriptions and auth policies
 // may live in the namespace, or "" when it is no tenant's.
 func (t Tenants) Member(ctx context.Context, name string) (string, error) {
+	tenant, err := t.Enabled(ctx, name)
+	if _, user := apperr.AsUser(err); user {
+		return "", nil
+	}
+	return tenant, err
+}
+
+// Enabled is [Tenants.Member] that says, as an [apperr.UserError], why the
+// namespace is no tenant's. Admission asks it, reconcilers ask Member: they
+// cannot disagree.
+func (t Tenants) Enabled(ctx context.Context, name string) (string, error) {
 	n, err := t.namespace(ctx, name)
 	if err != nil {
 		return "", err
 	}
-	return t.Settings.NameOf(n), nil
+	return t.Settings.Enabled(n)
 }
 
 // Members returns Member with a memory, for the length of one reconcile: of many
