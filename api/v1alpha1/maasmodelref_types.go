@@ -131,10 +131,12 @@ type MaaSModelRefStatus struct {
 // +kubebuilder:subresource:status
 // +kubebuilder:resource:scope=Namespaced,path=maasmodelrefs,singular=maasmodelref
 // +kubebuilder:printcolumn:name="Phase",type=string,JSONPath=`.status.phase`
+// +kubebuilder:printcolumn:name="Reason",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].reason`
 // +kubebuilder:printcolumn:name="Endpoint",type=string,JSONPath=`.status.endpoint`
 // +kubebuilder:printcolumn:name="HTTPRoute",type=string,JSONPath=`.status.httpRouteName`
 // +kubebuilder:printcolumn:name="Gateway",type=string,JSONPath=`.status.httpRouteGatewayName`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+// +kubebuilder:printcolumn:name="Governed",type=string,priority=1,JSONPath=`.status.conditions[?(@.type=="GovernanceAttached")].status`
 // +kubebuilder:validation:XValidation:rule="has(self.spec) || (oldSelf.hasValue() && !has(oldSelf.value().spec))",message="spec is required: set spec.modelRef.kind and spec.modelRef.name",fieldPath=".spec",reason=FieldValueRequired,optionalOldSelf=true
 // +kubebuilder:validation:XValidation:rule="oldSelf.hasValue() || size(self.metadata.name) <= 63",message="the name of a MaaSModelRef must be at most 63 characters long, because policies and subscriptions refer to it and labels carry it",optionalOldSelf=true
 type MaaSModelRef struct {

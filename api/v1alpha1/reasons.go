@@ -73,6 +73,9 @@ const (
 	ReasonRouteNotFound ConditionReason = "RouteNotFound"
 	// ReasonRouteNotAccepted: the Gateway does not accept the HTTPRoute.
 	ReasonRouteNotAccepted ConditionReason = "RouteNotAccepted"
+	// ReasonEndpointUnknown: the route is accepted, but no host is known under which
+	// clients could reach the model.
+	ReasonEndpointUnknown ConditionReason = "EndpointUnknown"
 	// ReasonUniqueIdentity: no other model of the namespace has the same alias.
 	ReasonUniqueIdentity ConditionReason = "UniqueIdentity"
 	// ReasonModelNameConflict: another model of the namespace has the same alias.

@@ -201,7 +201,7 @@ var _ = Describe("A model backed by an LLMInferenceService", func() {
 		w.serve("granite", serviceReady(serviceAddress("gateway-external", "https://"+otherHost+"/x")))
 		w.acceptedRoute("granite", func(r *gwapiv1.HTTPRoute) { r.Spec.Hostnames = []gwapiv1.Hostname{"*.wild.example.com"} })
 		w.publish("granite")
-		Eventually(w.says("granite")).Should(Equal("Pending/BackendNotReady"))
+		Eventually(w.says("granite")).Should(Equal("Pending/EndpointUnknown"))
 		Expect(w.message("granite", "Ready")(NewGomega(Fail))).To(ContainSubstring("endpointOverride"))
 	})
 

@@ -170,7 +170,7 @@ func TestNamesAndShapeOfTheCRDs(t *testing.T) {
 		Columns       []string
 	}
 	want := map[kind]shape{
-		modelRef:     {"maasmodelrefs", "Namespaced", nil, []string{"Phase", "Endpoint", "HTTPRoute", "Gateway", "Age"}},
+		modelRef:     {"maasmodelrefs", "Namespaced", nil, []string{"Phase", "Reason", "Endpoint", "HTTPRoute", "Gateway", "Age", "Governed (wide)"}},
 		authPolicy:   {"maasauthpolicies", "Namespaced", nil, []string{"Phase", "Age", "AuthPolicies (wide)"}},
 		subscription: {"maassubscriptions", "Namespaced", nil, []string{"Phase", "Priority", "Age"}},
 		externalModel: {

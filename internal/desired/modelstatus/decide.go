@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	inferencev1alpha1 "github.com/opendatahub-io/maas-operator/api/inference/v1alpha1"
 	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
 )
 
@@ -80,7 +81,7 @@ func (f Facts) servable() (v1alpha1.ModelPhase, value) {
 	case f.Backend.State != BackendReady:
 		return v1alpha1.ModelPhaseUnhealthy, fails(v1alpha1.ReasonBackendNotReady, f.backendNotReady())
 	case f.URLs.Endpoint == "" && f.Override == "":
-		return v1alpha1.ModelPhasePending, fails(v1alpha1.ReasonBackendNotReady, fmt.Sprintf(
+		return v1alpha1.ModelPhasePending, fails(v1alpha1.ReasonEndpointUnknown, fmt.Sprintf(
 			"HTTPRoute %s and Gateway %s name no host under which clients could reach the model (wildcards and hosts of other gateways do not count): set a hostname in the route or the Gateway's listener, or spec.endpointOverride.",
 			f.routeKey(), f.Tenant.Gateway))
 	default:
@@ -97,25 +98,33 @@ func (f Facts) backendAbsent() (v1alpha1.ConditionReason, string) {
 	case BackendNotInstalled:
 		return v1alpha1.ReasonDependencyMissing, fmt.Sprintf("The cluster does not serve %s: install the operator that provides it.", f.Backend.Kind)
 	case BackendMissing:
-		return v1alpha1.ReasonBackendNotFound, fmt.Sprintf("%s %s does not exist in namespace %s.", f.Backend.Kind, f.Backend.Name, f.Namespace)
+		return v1alpha1.ReasonBackendNotFound, f.backendMissing()
 	default:
 		return "", ""
 	}
+}
+
+// backendMissing names every place where the backend could have been.
+func (f Facts) backendMissing() string {
+	where := "does not exist in namespace " + f.Namespace
+	if f.Backend.Kind == v1alpha1.BackendExternalModel {
+		where += fmt.Sprintf(", neither in API group %s nor in %s", inferencev1alpha1.GroupName, v1alpha1.GroupName)
+	}
+	return fmt.Sprintf("%s %s %s: create it, or correct spec.modelRef.", f.Backend.Kind, f.Backend.Name, where)
 }
 
 func (f Facts) routeProblem() (v1alpha1.ModelPhase, value, bool) {
 	r := f.Route
 	switch {
 	case r.Object == nil:
-		message := fmt.Sprintf("%s %s has no HTTPRoute in namespace %s yet.", f.Backend.Kind, f.Backend.Name, f.Namespace)
-		return v1alpha1.ModelPhasePending, fails(v1alpha1.ReasonRouteNotFound, message+f.backendComplaint()), true
+		return v1alpha1.ModelPhasePending, fails(v1alpha1.ReasonRouteNotFound, f.routeMissing()+f.backendComplaint()), true
 	case !r.Attached:
 		found := "no Gateway"
 		if r.Gateway.Name != "" {
 			found = "Gateway " + r.Gateway.String()
 		}
 		return v1alpha1.ModelPhaseFailed, fails(v1alpha1.ReasonRouteNotAccepted, fmt.Sprintf(
-			"HTTPRoute %s does not reference Gateway %s, the gateway of the model's tenant, but %s.", f.routeKey(), f.Tenant.Gateway, found)), true
+			"HTTPRoute %s does not reference Gateway %s, the gateway of the model's tenant, but %s: add that Gateway to spec.parentRefs of the route, or name the other gateway's tenant in spec.tenantRef.", f.routeKey(), f.Tenant.Gateway, found)), true
 	case r.Acceptance.State == metav1.ConditionFalse:
 		return v1alpha1.ModelPhasePending, fails(v1alpha1.ReasonRouteNotAccepted, fmt.Sprintf(
 			"Gateway %s does not serve HTTPRoute %s: %s", r.Gateway, f.routeKey(), words(r.Acceptance.Reason, r.Acceptance.Message))), true
@@ -125,6 +134,15 @@ func (f Facts) routeProblem() (v1alpha1.ModelPhase, value, bool) {
 	default:
 		return "", value{}, false
 	}
+}
+
+// routeMissing says where the route is to come from.
+func (f Facts) routeMissing() string {
+	missing := fmt.Sprintf("%s %s has no HTTPRoute in namespace %s yet: ", f.Backend.Kind, f.Backend.Name, f.Namespace)
+	if f.Backend.Kind == v1alpha1.BackendExternalModel {
+		return missing + "see what the status of the ExternalModel says."
+	}
+	return missing + "KServe makes one when the service has spec.router.route, and spec.router.route.http.refs may name one of your own."
 }
 
 func (f Facts) routeKey() string { return f.Route.Object.Namespace + "/" + f.Route.Object.Name }
@@ -180,8 +198,8 @@ func (f Facts) governance() value {
 	if before != nil && (before.Status == metav1.ConditionTrue || before.Reason == string(v1alpha1.ReasonGovernanceGap)) {
 		reason = v1alpha1.ReasonGovernanceGap
 	}
-	const noPolicy = "No MaaSAuthPolicy of the model's tenant refers to the model, so nobody may call it."
-	const noSubscription = "No MaaSSubscription of the model's tenant refers to the model, so nobody has tokens for it."
+	const noPolicy = "No MaaSAuthPolicy of the model's tenant refers to the model, so nobody may call it: create one, or add the model to spec.modelRefs of one."
+	const noSubscription = "No MaaSSubscription of the model's tenant refers to the model, so nobody has tokens for it: create one, or add the model to spec.modelRefs of one."
 	switch {
 	case f.Governance.Granted && f.Governance.Subscribed:
 		return holds(v1alpha1.ReasonGovernancePaired, "")
@@ -194,10 +212,16 @@ func (f Facts) governance() value {
 	}
 }
 
+// aliasMissing says that nothing is broken: most gateways tell models apart by path.
+func (f Facts) aliasMissing() string {
+	return fmt.Sprintf("%s %s publishes no name under which a request body could select the model, so clients use the path in status.endpoint. To have one, use a KServe that routes by the body: it lists the name in status.addresses[].models of the service.",
+		f.Backend.Kind, f.Backend.Name)
+}
+
 func (f Facts) identity() value {
 	switch {
 	case f.Identity.Alias == "":
-		return unknown(v1alpha1.ReasonAliasNotResolved, "The backend has not published the name under which a request body selects the model.")
+		return unknown(v1alpha1.ReasonAliasNotResolved, f.aliasMissing())
 	case len(f.Identity.Siblings) == 0:
 		return holds(v1alpha1.ReasonUniqueIdentity, "")
 	default:

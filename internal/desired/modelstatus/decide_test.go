@@ -53,6 +53,8 @@ func backend(state modelstatus.BackendState) func(*modelstatus.Facts) {
 	return func(f *modelstatus.Facts) { f.Backend.State = state }
 }
 
+func external(f *modelstatus.Facts) { f.Backend.Kind = v1alpha1.BackendExternalModel }
+
 func complains(f *modelstatus.Facts) {
 	f.Backend.Reason, f.Backend.Message = "WaitingForGateway", "no gateway"
 }
@@ -114,6 +116,10 @@ func TestPhase(t *testing.T) {
 		"no backend": {
 			facts(backend(modelstatus.BackendMissing)), "Failed | False BackendNotFound | False RuntimeHealthFailure |  ", []string{"granite", "llm"},
 		},
+		"no backend in either group of ExternalModel": {
+			facts(backend(modelstatus.BackendMissing), external), "Failed | False BackendNotFound | False RuntimeHealthFailure |  ", []string{"inference.opendatahub.io", "maas.opendatahub.io"},
+		},
+		"an ExternalModel without a route": {facts(noRoute, external), "Pending | False RouteNotFound | True RuntimeHealthy |  ", []string{"ExternalModel granite"}},
 		"neither backend nor route": {
 			facts(backend(modelstatus.BackendMissing), noRoute), "Failed | False BackendNotFound | False RuntimeHealthFailure |  ", nil,
 		},
@@ -138,7 +144,7 @@ func TestPhase(t *testing.T) {
 		},
 		"the backend complains but can answer": {facts(complains), "Ready | True Reconciled | True RuntimeHealthy | " + urls, nil},
 		"nowhere to send clients": {
-			facts(func(f *modelstatus.Facts) { f.URLs = endpoint.URLs{} }), "Pending | False BackendNotReady | True RuntimeHealthy |  ", []string{"hostname", "endpointOverride"},
+			facts(func(f *modelstatus.Facts) { f.URLs = endpoint.URLs{} }), "Pending | False EndpointUnknown | True RuntimeHealthy |  ", []string{"hostname", "endpointOverride"},
 		},
 		"nowhere to send clients but the override": {
 			facts(func(f *modelstatus.Facts) { f.URLs, f.Override = endpoint.URLs{}, "https://o.example.com" }),
@@ -228,7 +234,7 @@ func TestIdentity(t *testing.T) {
 		wantReason   v1alpha1.ConditionReason
 		wantMessages []string
 	}{
-		"not known":            {modelstatus.Identity{}, "Unknown", v1alpha1.ReasonAliasNotResolved, nil},
+		"not known":            {modelstatus.Identity{}, "Unknown", v1alpha1.ReasonAliasNotResolved, []string{"LLMInferenceService granite", "status.endpoint", "status.addresses[].models"}},
 		"alone":                {modelstatus.Identity{Alias: "a"}, "True", v1alpha1.ReasonUniqueIdentity, nil},
 		"shared, names sorted": {modelstatus.Identity{Alias: "a", Siblings: []string{"z", "b"}}, "False", v1alpha1.ReasonModelNameConflict, []string{`"a"`, "2 other", "llm", "b, z"}},
 		"shared by many":       {modelstatus.Identity{Alias: "a", Siblings: many}, "False", v1alpha1.ReasonModelNameConflict, []string{"40 other", "model-09 and 30 more"}},
