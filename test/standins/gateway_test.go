@@ -12,6 +12,8 @@ import (
 	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	gwapiv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/opendatahub-io/maas-operator/test/standins/gateway"
 )
 
 var _ = Describe("The gateway stand-in", func() {
@@ -24,14 +26,14 @@ var _ = Describe("The gateway stand-in", func() {
 	It("programs a gateway and counts its routes", func(ctx SpecContext) {
 		create(ctx, s.route("route", "gateway"))
 		Eventually(func(g Gomega) {
-			gateway := &gwapiv1.Gateway{}
-			g.Expect(suite.client.Get(ctx, client.ObjectKeyFromObject(s.gateway("gateway", className)), gateway)).To(Succeed())
-			g.Expect(meta.IsStatusConditionTrue(gateway.Status.Conditions, "Accepted")).To(BeTrue())
-			g.Expect(meta.IsStatusConditionTrue(gateway.Status.Conditions, "Programmed")).To(BeTrue())
-			g.Expect(gateway.Status.Addresses).To(HaveLen(1))
-			g.Expect(gateway.Status.Listeners).To(HaveLen(1))
-			g.Expect(meta.IsStatusConditionTrue(gateway.Status.Listeners[0].Conditions, "Programmed")).To(BeTrue())
-			g.Expect(gateway.Status.Listeners[0].AttachedRoutes).To(BeEquivalentTo(1))
+			found := &gwapiv1.Gateway{}
+			g.Expect(suite.client.Get(ctx, client.ObjectKeyFromObject(s.gateway("gateway", className)), found)).To(Succeed())
+			g.Expect(meta.IsStatusConditionTrue(found.Status.Conditions, "Accepted")).To(BeTrue())
+			g.Expect(meta.IsStatusConditionTrue(found.Status.Conditions, "Programmed")).To(BeTrue())
+			g.Expect(found.Status.Addresses).To(HaveLen(1))
+			g.Expect(found.Status.Listeners).To(HaveLen(1))
+			g.Expect(meta.IsStatusConditionTrue(found.Status.Listeners[0].Conditions, "Programmed")).To(BeTrue())
+			g.Expect(found.Status.Listeners[0].AttachedRoutes).To(BeEquivalentTo(1))
 		}).Should(Succeed())
 	})
 
@@ -72,6 +74,16 @@ var _ = Describe("The gateway stand-in", func() {
 			g.Expect(meta.IsStatusConditionTrue(later.Status.Conditions, "Programmed")).To(BeTrue())
 		}).Should(Succeed())
 		Expect(resourceVersion(foreign)(ctx)).To(Equal(before))
+	})
+
+	It("leaves a route to the test while its annotation says so", func(ctx SpecContext) {
+		stalled, later := s.route("stalled", "gateway"), s.route("later", "gateway")
+		stalled.Annotations = map[string]string{gateway.AnnotationStall: "true"}
+		create(ctx, stalled)
+		create(ctx, later) // routes are looked at one after the other
+		Eventually(ctx, accepted(later)).Should(BeTrue())
+		Expect(suite.client.Get(ctx, client.ObjectKeyFromObject(stalled), stalled)).To(Succeed())
+		Expect(stalled.Status.Parents).To(BeEmpty())
 	})
 
 	It("writes nothing while a status is right", func(ctx SpecContext) {

@@ -82,4 +82,16 @@ var _ = Describe("The KServe stand-in", func() {
 		})
 		Eventually(ctx, conditionOf(service, "Ready")).Should(Equal("False WorkloadNotReady"))
 	})
+
+	It("leaves a service to the test while its annotation says so", func(ctx SpecContext) {
+		stalled, later := s.service("model", map[string]any{}), s.service("later", map[string]any{})
+		stalled.SetAnnotations(map[string]string{kserve.AnnotationStall: "true"})
+		create(ctx, stalled)
+		create(ctx, later) // services are looked at one after the other
+		Eventually(ctx, conditionOf(later, "Ready")).Should(Equal("True"))
+		Expect(conditionOf(stalled, "Ready")(ctx)).NotTo(HavePrefix("True"))
+
+		edit(ctx, stalled, func(u *unstructured.Unstructured) { u.SetAnnotations(nil) })
+		Eventually(ctx, conditionOf(stalled, "Ready")).Should(Equal("True"))
+	})
 })

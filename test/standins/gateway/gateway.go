@@ -27,6 +27,9 @@ import (
 // ControllerName is the controller this stand-in plays.
 const ControllerName gwapiv1.GatewayController = "istio.io/gateway-controller"
 
+// AnnotationStall set to "true" on a route leaves its status to the test.
+const AnnotationStall = "standins.maas.opendatahub.io/stall"
+
 // Options adjusts the stand-in.
 type Options struct {
 	// Logger receives what the stand-in does.

@@ -97,6 +97,9 @@ func (r *reconcilers) route(ctx context.Context, req reconcile.Request) (reconci
 	if err := r.client.Get(ctx, req.NamespacedName, route); err != nil {
 		return reconcile.Result{}, client.IgnoreNotFound(err)
 	}
+	if route.Annotations[AnnotationStall] == "true" {
+		return reconcile.Result{}, nil
+	}
 	namespace := &corev1.Namespace{}
 	if err := r.client.Get(ctx, types.NamespacedName{Name: req.Namespace}, namespace); err != nil {
 		return reconcile.Result{}, client.IgnoreNotFound(err)

@@ -8,7 +8,8 @@
 // spec.router.
 //
 // A service is ready when each of its routes is accepted by a gateway. A test
-// makes one fail with [AnnotationNotReady].
+// makes one fail with [AnnotationNotReady], and speaks for one itself under
+// [AnnotationStall].
 package kserve
 
 import (
@@ -28,6 +29,9 @@ import (
 const (
 	// AnnotationNotReady on a service makes it not ready; the value is the message.
 	AnnotationNotReady = "standins.maas.opendatahub.io/not-ready"
+	// AnnotationStall set to "true" on a service leaves its status to the test, and
+	// its route too.
+	AnnotationStall = "standins.maas.opendatahub.io/stall"
 
 	defaultGatewayNamespace = "openshift-ingress"
 	defaultGatewayName      = "maas-default-gateway"

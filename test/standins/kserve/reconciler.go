@@ -43,7 +43,7 @@ func (r *reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	if err := r.client.Get(ctx, req.NamespacedName, service); err != nil {
 		return reconcile.Result{}, client.IgnoreNotFound(err)
 	}
-	if !service.GetDeletionTimestamp().IsZero() {
+	if !service.GetDeletionTimestamp().IsZero() || service.GetAnnotations()[AnnotationStall] == "true" {
 		return reconcile.Result{}, nil
 	}
 	routes, err := r.ensureRoutes(ctx, service)
