@@ -64,12 +64,16 @@ func CutShort(annotation string) bool {
 }
 
 // Listed tells whether a policy's list of contributors names an object. The
-// list is comma-separated <namespace>/<name>; earlier releases wrote bare
-// names.
+// list is comma-separated <namespace>/<name>. The earliest releases wrote bare
+// names, and they wrote whole lists: a bare name beside a qualified one is none
+// of theirs and names nobody, for it could stand for an object of any namespace.
 func Listed(annotation string, key types.NamespacedName) bool {
+	wanted := key.String()
+	if !strings.Contains(annotation, "/") {
+		wanted = key.Name
+	}
 	for item := range strings.SplitSeq(annotation, ",") {
-		item = strings.TrimSpace(item)
-		if item == key.String() || (item != "" && item == key.Name) {
+		if item = strings.TrimSpace(item); item == wanted && item != "" {
 			return true
 		}
 	}

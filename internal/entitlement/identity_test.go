@@ -64,12 +64,15 @@ func TestListed(t *testing.T) {
 		annotation string
 		want       bool
 	}{
-		"a qualified name counts":                  {"other/x,ns/gold", true},
-		"a bare name of an earlier release counts": {"silver,gold", true},
-		"spaces do not matter":                     {" ns/gold , x", true},
-		"another namespace does not count":         {"other/gold", false},
-		"a longer name does not count":             {"ns/gold-plus", false},
-		"an empty list holds nobody":               {"", false},
+		"a qualified name counts":                     {"other/x,ns/gold", true},
+		"a bare name of an earlier release counts":    {"silver,gold", true},
+		"a bare name beside a qualified one does not": {"other/x,gold", false},
+		"an incomplete list holds no bare name":       {"other/x,gold,...", false},
+		"an empty name is never listed":               {",,", false},
+		"spaces do not matter":                        {" ns/gold , x", true},
+		"another namespace does not count":            {"other/gold", false},
+		"a longer name does not count":                {"ns/gold-plus", false},
+		"an empty list holds nobody":                  {"", false},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -6,7 +6,6 @@ package entitlement
 import (
 	"cmp"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -26,8 +25,6 @@ const (
 // UnlimitedName is the limit shared by all unlimited subscriptions of a model.
 const UnlimitedName = "tokens-unlimited"
 
-var windowPattern = regexp.MustCompile("^([1-9][0-9]{0,3})([smh])$")
-
 // RateSet is the canonical form of a subscription's rates on one model: two
 // subscriptions with equal rate sets share a limit.
 type RateSet struct {
@@ -45,20 +42,14 @@ func (s RateSet) Unlimited() bool { return s.Name == UnlimitedName }
 // set. Windows are compared as written: 1m and 60s are different rates. The
 // error names the field and the bound.
 func RateSetOf(entry *v1alpha1.ModelSubscription) (RateSet, error) {
+	if err := validateEntry(entry); err != nil {
+		return RateSet{}, err
+	}
 	if entry.Unlimited {
-		if len(entry.TokenRateLimits) > 0 {
-			return RateSet{}, fmt.Errorf("unlimited and tokenRateLimits exclude each other: remove one of them")
-		}
 		return RateSet{Name: UnlimitedName}, nil
 	}
-	if len(entry.TokenRateLimits) == 0 {
-		return RateSet{}, fmt.Errorf("tokenRateLimits is empty: give at least one rate, or set unlimited: true")
-	}
 	rates := make(map[string]v1alpha1.TokenRateLimit, len(entry.TokenRateLimits))
-	for i, rate := range entry.TokenRateLimits {
-		if err := validateRate(rate); err != nil {
-			return RateSet{}, fmt.Errorf("tokenRateLimits[%d].%w", i, err)
-		}
+	for _, rate := range entry.TokenRateLimits {
 		rates[segment(rate)] = rate
 	}
 	sorted := make([]v1alpha1.TokenRateLimit, 0, len(rates))
@@ -71,6 +62,22 @@ func RateSetOf(entry *v1alpha1.ModelSubscription) (RateSet, error) {
 		segments = append(segments, segment(rate))
 	}
 	return RateSet{Name: "tokens-" + strings.Join(segments, "-"), Rates: sorted}, nil
+}
+
+// validateEntry tells what [RateSetOf] refuses, without making a set.
+func validateEntry(entry *v1alpha1.ModelSubscription) error {
+	switch {
+	case entry.Unlimited && len(entry.TokenRateLimits) > 0:
+		return fmt.Errorf("unlimited and tokenRateLimits exclude each other: remove one of them")
+	case !entry.Unlimited && len(entry.TokenRateLimits) == 0:
+		return fmt.Errorf("tokenRateLimits is empty: give at least one rate, or set unlimited: true")
+	}
+	for i, rate := range entry.TokenRateLimits {
+		if err := validateRate(rate); err != nil {
+			return fmt.Errorf("tokenRateLimits[%d].%w", i, err)
+		}
+	}
+	return nil
 }
 
 func segment(rate v1alpha1.TokenRateLimit) string {
@@ -93,13 +100,27 @@ func validateRate(rate v1alpha1.TokenRateLimit) error {
 
 // WindowSeconds is the length of a window such as 30s, 1m or 24h.
 func WindowSeconds(window string) (int64, error) {
-	match := windowPattern.FindStringSubmatch(window)
-	if match == nil {
-		return 0, fmt.Errorf("%.20q is no window: write 1 to 9999 followed by s, m or h, such as 1m", window)
+	if size := len(window); size >= 2 && size <= 1+maxWindowDigits && window[0] != '0' {
+		count, err := strconv.ParseUint(window[:size-1], 10, 16)
+		if seconds := unitSeconds(window[size-1]); err == nil && seconds > 0 {
+			return int64(count) * seconds, nil
+		}
 	}
-	count, err := strconv.ParseInt(match[1], 10, 64)
-	if err != nil {
-		return 0, fmt.Errorf("parse window %q: %w", window, err)
+	return 0, fmt.Errorf("%.20q is no window: write 1 to 9999 followed by s, m or h, such as 1m", window)
+}
+
+// maxWindowDigits is the number of digits of the longest window.
+const maxWindowDigits = 4
+
+func unitSeconds(unit byte) int64 {
+	switch unit {
+	case 's':
+		return 1
+	case 'm':
+		return 60
+	case 'h':
+		return 3600
+	default:
+		return 0
 	}
-	return count * map[string]int64{"s": 1, "m": 60, "h": 3600}[match[2]], nil
 }
