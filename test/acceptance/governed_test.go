@@ -5,9 +5,12 @@ package acceptance
 
 import (
 	"context"
+	"slices"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -18,6 +21,7 @@ import (
 	"github.com/opendatahub-io/maas-operator/test/builder"
 	"github.com/opendatahub-io/maas-operator/test/stage"
 	"github.com/opendatahub-io/maas-operator/test/testenv"
+	"github.com/opendatahub-io/maas-operator/test/testenv/audit"
 )
 
 // world is one spec's own corner of the cluster: a namespace for models. Auth
@@ -53,6 +57,15 @@ func (w world) model(name string) types.NamespacedName {
 		builder.ModelRef(w.namespace, name).Obj(),
 	)
 	return builder.Key(w.namespace, name)
+}
+
+// governed creates a model that the group "engineers" may call: limits are
+// enforced only behind an AuthPolicy.
+func (w world) governed(name string) types.NamespacedName {
+	GinkgoHelper()
+	model := w.model(name)
+	w.create(w.authPolicy("callers-of-"+name, model).Obj())
+	return model
 }
 
 // own makes a name of the tenant's namespace this corner's own.
@@ -121,4 +134,64 @@ func (w world) limitNames(model types.NamespacedName) func() []string {
 		}
 		return names
 	}
+}
+
+// edit changes an object as a user does: on its latest version.
+func (w world) edit(object client.Object, change func()) {
+	GinkgoHelper()
+	Eventually(func() error {
+		if err := on.Admin.Get(w.ctx, client.ObjectKeyFromObject(object), object); err != nil {
+			return err
+		}
+		change()
+		return on.Admin.Update(w.ctx, object)
+	}).Should(Succeed())
+}
+
+// ready is the Ready condition of an object as it was last read.
+func (w world) ready(object client.Object) metav1.Condition {
+	return w.condition(object, v1alpha1.ConditionReady)
+}
+
+func (w world) condition(object client.Object, kind v1alpha1.ConditionType) metav1.Condition {
+	GinkgoHelper()
+	var conditions []metav1.Condition
+	switch o := object.(type) {
+	case *v1alpha1.MaaSModelRef:
+		conditions = o.Status.Conditions
+	case *v1alpha1.MaaSAuthPolicy:
+		conditions = o.Status.Conditions
+	case *v1alpha1.MaaSSubscription:
+		conditions = o.Status.Conditions
+	default:
+		Fail("no conditions of this type are known")
+	}
+	if found := meta.FindStatusCondition(conditions, string(kind)); found != nil {
+		return *found
+	}
+	return metav1.Condition{}
+}
+
+// testFinalizer keeps an object that is being deleted until the spec ends.
+const testFinalizer = "acceptance.maas.opendatahub.io/hold"
+
+// holdAndDelete deletes an object, which stays with its deletion timestamp
+// until the spec ends.
+func (w world) holdAndDelete(object client.Object) {
+	GinkgoHelper()
+	w.edit(object, func() { object.SetFinalizers(append(object.GetFinalizers(), testFinalizer)) })
+	Expect(on.Admin.Delete(w.ctx, object)).To(Succeed())
+	DeferCleanup(func() {
+		w.edit(object, func() {
+			object.SetFinalizers(slices.DeleteFunc(object.GetFinalizers(), func(f string) bool { return f == testFinalizer }))
+		})
+	})
+}
+
+// writes counts the operator's successful writes of a resource after a mark.
+func (w world) writes(mark audit.Mark, group, resource string) int {
+	GinkgoHelper()
+	events, err := on.Env.Audit().After(mark, audit.ByUser(testenv.OperatorUser), audit.IsWrite(), audit.Succeeded(), audit.ByResource(group, resource))
+	Expect(err).NotTo(HaveOccurred())
+	return len(events)
 }

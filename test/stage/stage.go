@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -51,6 +52,9 @@ type Options struct {
 	CRDs []testenv.CRDSet
 	// Standins adjusts the stand-ins.
 	Standins standins.Options
+	// Stored are objects that today's rules refuse and an earlier release let
+	// pass. Their namespaces must be the platform's.
+	Stored []*unstructured.Unstructured
 	// WithoutOperator leaves it to the test to start the operator.
 	WithoutOperator bool
 	// Log receives one line per step; nil discards them.
@@ -94,6 +98,9 @@ func Start(ctx context.Context, o Options) (_ *Stage, err error) {
 		return nil, err
 	}
 	if err := s.createPlatform(ctx); err != nil {
+		return nil, err
+	}
+	if err := s.store(ctx, o.Stored); err != nil {
 		return nil, err
 	}
 	if s.Standins, err = standins.StartAll(ctx, s.Env.AdminConfig(), o.Standins); err != nil {
