@@ -70,6 +70,12 @@ func Cond(condition, then, otherwise string) string {
 	return "(" + condition + " ? " + then + " : " + otherwise + ")"
 }
 
+// Let yields the body, in which the variable stands for the value. It is
+// written with the map macro, which every CEL environment has.
+func Let(variable, value, body string) string {
+	return "[" + value + "].map(" + variable + ", " + body + ")[0]"
+}
+
 func join(operator string, predicates []string) string {
 	if len(predicates) == 1 {
 		return predicates[0]

@@ -5,37 +5,35 @@ package model
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/opendatahub-io/maas-operator/internal/celtext"
 	"github.com/opendatahub-io/maas-operator/templates/values"
 )
 
 // validateBody is the body of the callback that checks an API key.
-func (r request) validateBody() string { return "{\"key\": " + r.rawKey() + "}" }
-
-// mayCall holds when it makes sense to ask for a subscription: the credential
-// was not refused by the first callback.
-func (r request) mayCall() string { return r.isToken() + " || (" + r.keyIsValid() + ")" }
+func validateBody() string { return "{\"key\": " + rawKey() + "}" }
 
 // selectBody is the body of the callback that picks the subscription.
 func (r request) selectBody() string {
 	return fmt.Sprintf("{\"groups\": %s, \"username\": %s, \"requestedSubscription\": %s, \"requestedModel\": %s}",
-		r.groups(), r.username(), r.requestedSubscription(), r.model)
+		groups(), username(), requestedSubscription(), r.model)
 }
 
 // selectCacheKey determines selectBody: two requests share a reply only when
-// they would have sent the same body.
+// they would have sent the same body. Each part has its length before it, so
+// that the whole is unambiguous whatever the parts contain.
 func (r request) selectCacheKey() string {
-	return segment(r.username()) + " + " + segment(r.groups()+".join(\",\")") + " + " +
-		segment(r.requestedSubscription()) + " + " + r.model
+	return fmt.Sprintf("[%s, %s.join(\",\"), %s].map(s, string(size(s)) + \":\" + s).join() + %s",
+		username(), groups(), requestedSubscription(), r.model)
 }
 
 // authorizationRules are the predicates that must all hold, sorted by name.
 func (r request) authorizationRules(subjects, oidcClient string) []values.AuthorizationRule {
 	rules := []values.AuthorizationRule{
 		{Name: "auth-valid", Predicates: []string{
-			r.isToken() + " || (" + r.keyIsValid() + ")",
-			r.username() + " != \"\"",
+			vouchedFor,
+			username() + " != \"\"",
 		}},
 		{Name: "deny-client-identity-headers", Predicates: []string{
 			absentHeader("x-maas-username"),
@@ -43,82 +41,94 @@ func (r request) authorizationRules(subjects, oidcClient string) []values.Author
 		}},
 	}
 	if oidcClient != "" {
-		rules = append(rules, values.AuthorizationRule{Name: "oidc-client-bound", Predicates: []string{
-			"!(" + r.isOIDC() + ") || " + boundTo(oidcClient),
-		}}, values.AuthorizationRule{Name: "oidc-username-safe", Predicates: []string{
-			"!(" + r.isOIDC() + ") || !" + r.username() + ".startsWith(\"system:\")",
-		}})
+		rules = append(rules,
+			values.AuthorizationRule{Name: "oidc-client-bound", Predicates: []string{ofClaims(boundTo(oidcClient))}},
+			values.AuthorizationRule{Name: "oidc-username-safe", Predicates: []string{ofClaims("!" + claimedName() + ".startsWith(\"system:\")")}},
+		)
 	}
 	rules = append(rules, values.AuthorizationRule{Name: "require-group-membership", Predicates: []string{
-		r.hasSelectReply() + " && has(" + selectReply + ".accessAllowed) && " + selectReply + ".accessAllowed == true",
+		ofSelection("has(" + selected + ".accessAllowed) && " + selected + ".accessAllowed == true"),
 	}})
 	if subjects != "" {
 		rules = append(rules, values.AuthorizationRule{Name: subjectRuleName, Predicates: []string{subjects}})
 	}
 	return append(rules, values.AuthorizationRule{Name: "subscription-valid", Predicates: []string{
-		r.selectText("name") + " != \"\"",
-		r.selectText("error") + " == \"\"",
-		r.selectText("phase") + " in [\"Active\", \"Degraded\"]",
-		r.selectText("deletionTimestamp") + " == \"\"",
-		r.selectText("resolvedModel") + " == " + r.model,
+		ofSelection(strings.Join([]string{
+			filled(selected, "name"),
+			silent(selected, "error"),
+			"has(" + selected + ".phase) && " + selected + ".phase in [\"Active\", \"Degraded\"]",
+			silent(selected, "deletionTimestamp"),
+			"has(" + selected + ".resolvedModel) && " + selected + ".resolvedModel == " + r.model,
+		}, " && ")),
 	}})
+}
+
+// ofClaims holds when the caller's identity are no claims, or the predicate
+// holds for them.
+func ofClaims(predicate string) string {
+	return "[" + identity + "].all(" + who + ", type(" + who + ") == string || !has(" + who + ".iss) || " + predicate + ")"
+}
+
+// ofSelection holds when the predicate holds for the selected subscription.
+// Without a reply there is an empty one, for which no rule holds.
+func ofSelection(predicate string) string {
+	return "[" + selectReply + "].all(" + selected + ", " + predicate + ")"
 }
 
 // boundTo holds when a token was issued to the tenant's client: azp names it,
 // or there is no azp and the audience does.
 func boundTo(clientID string) string {
-	azp := "has(auth.identity.azp)"
-	aud := "has(auth.identity.aud) && (type(auth.identity.aud) == list ? " + clientID + " in auth.identity.aud : auth.identity.aud == " + clientID + ")"
-	return "(" + azp + " ? auth.identity.azp == " + clientID + " : " + aud + ")"
+	return celtext.Cond("has("+who+".azp)", who+".azp == "+clientID,
+		"has("+who+".aud) && "+celtext.Cond("type("+who+".aud) == list", clientID+" in "+who+".aud", who+".aud == "+clientID))
 }
 
 // subjectRule holds for the users and the members of the groups that the
 // model's auth policies name.
-func (r request) subjectRule(subjects subjectSet) (string, error) {
+func subjectRule(subjects subjectSet) (string, error) {
 	users, err := celtext.List(subjects.Users)
 	if err != nil {
 		return "", fmt.Errorf("quote users: %w", err)
 	}
-	groups, err := celtext.List(subjects.Groups)
+	names, err := celtext.List(subjects.Groups)
 	if err != nil {
 		return "", fmt.Errorf("quote groups: %w", err)
 	}
-	return celtext.Or(r.username()+" in "+users, r.groups()+".exists(g, g in "+groups+")"), nil
+	return celtext.Or(username()+" in "+users, fmt.Sprintf("([%q] + %s).exists(g, g in %s)", authenticatedGroup, memberships(), names)), nil
 }
 
 // identityProperties become auth.identity.* for rate limits and telemetry.
 func (r request) identityProperties() []values.NamedExpression {
-	key := celtext.Cond(r.selectText("name")+" != \"\" && "+r.selectText("namespace")+" != \"\"",
-		r.selectText("namespace")+" + \"/\" + "+r.selectText("name")+" + \"@\" + "+r.model, "\"\"")
+	scoped := celtext.Cond(filled(selected, "name")+" && "+filled(selected, "namespace"),
+		selected+".namespace + \"/\" + "+selected+".name + \"@\" + "+r.model, "\"\"")
 	return []values.NamedExpression{
-		{Name: "groups", Expression: r.groups()},
-		{Name: "groups_str", Expression: r.groups() + ".join(\",\")"},
-		{Name: "keyId", Expression: r.keyText("keyId")},
-		{Name: "keyName", Expression: r.keyText("keyName")},
-		{Name: "selected_subscription", Expression: r.selectText("name")},
-		{Name: "selected_subscription_id", Expression: r.selectText("subscriptionId")},
-		{Name: "selected_subscription_key", Expression: key},
-		{Name: "subject", Expression: r.subject()},
-		{Name: "subscription_error", Expression: r.selectText("error")},
-		{Name: "subscription_error_message", Expression: r.selectText("message")},
-		{Name: "subscription_info", Expression: celtext.Cond(r.selectText("name")+" != \"\"", selectReply, "{}")},
-		{Name: "userid", Expression: r.username()},
+		{Name: "groups", Expression: groups()},
+		{Name: "groups_str", Expression: groups() + ".join(\",\")"},
+		{Name: "keyId", Expression: keyText("keyId")},
+		{Name: "keyName", Expression: keyText("keyName")},
+		{Name: "selected_subscription", Expression: selectText("name")},
+		{Name: "selected_subscription_id", Expression: selectText("subscriptionId")},
+		{Name: "selected_subscription_key", Expression: celtext.Let(selected, selectReply, scoped)},
+		{Name: "subject", Expression: subject()},
+		{Name: "subscription_error", Expression: selectText("error")},
+		{Name: "subscription_error_message", Expression: selectText("message")},
+		{Name: "subscription_info", Expression: celtext.Let(selected, selectReply, celtext.Cond(filled(selected, "name"), selected, "{}"))},
+		{Name: "userid", Expression: username()},
 	}
 }
 
 // identityHeaders tell the model server who calls.
-func (r request) identityHeaders() []values.NamedExpression {
+func identityHeaders() []values.NamedExpression {
 	return []values.NamedExpression{
-		{Name: "X-MaaS-Group", Expression: "\"[\\\"\" + " + r.groups() + ".join(\"\\\",\\\"\") + \"\\\"]\""},
-		{Name: "X-MaaS-Subscription", Expression: r.selectText("name")},
-		{Name: "X-MaaS-Username", Expression: r.username()},
+		{Name: "X-MaaS-Group", Expression: "\"[\\\"\" + " + groups() + ".join(\"\\\",\\\"\") + \"\\\"]\""},
+		{Name: "X-MaaS-Subscription", Expression: selectText("name")},
+		{Name: "X-MaaS-Username", Expression: username()},
 	}
 }
 
 // denied is what an authenticated caller learns when the call may not pass.
-func (r request) denied() values.DeniedReply {
-	return values.DeniedReply{
-		Message: celtext.Cond(r.selectText("message")+" != \"\"", r.selectText("message"), "\"Access denied\""),
-		Reason:  celtext.Cond(r.selectText("error")+" != \"\"", r.selectText("error"), "\"unauthorized\""),
+func denied() values.DeniedReply {
+	said := func(field, otherwise string) string {
+		return celtext.Let(selected, selectReply, celtext.Cond(filled(selected, field), selected+"."+field, otherwise))
 	}
+	return values.DeniedReply{Message: said("message", "\"Access denied\""), Reason: said("error", "\"unauthorized\"")}
 }

@@ -63,10 +63,23 @@ type call struct {
 	headers  map[string]any
 	identity any
 	metadata map[string]any
+	// seen is what the expressions are given, when it was made before.
+	seen map[string]any
+}
+
+// prepared returns the call with its input made once for many expressions.
+func (a *authorino) prepared(c call) call {
+	a.t.Helper()
+	c.seen = nil
+	c.seen = a.input(c)
+	return c
 }
 
 func (a *authorino) input(c call) map[string]any {
 	a.t.Helper()
+	if c.seen != nil {
+		return c.seen
+	}
 	auth := map[string]any{}
 	if c.identity != nil {
 		auth["identity"] = c.identity
@@ -162,11 +175,17 @@ func (a *authorino) passes(name string, c call) bool {
 
 func (a *authorino) text(c call, path ...string) any {
 	a.t.Helper()
+	return a.must(a.expression(path...), c)
+}
+
+// expression reads an expression of the policy's rules.
+func (a *authorino) expression(path ...string) string {
+	a.t.Helper()
 	expression, found, err := unstructured.NestedString(a.policy.Object, append([]string{"spec", "rules"}, path...)...)
 	if err != nil || !found {
 		a.t.Fatalf("no expression at %v: %v", path, err)
 	}
-	return a.must(expression, c)
+	return expression
 }
 
 // properties are the identity exposed to rate limits.

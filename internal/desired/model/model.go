@@ -137,9 +137,9 @@ func authPolicy(in Input) (*values.ModelAuthPolicy, bool, error) {
 	}
 	r := request{acceptKeyHeader: in.AcceptKeyHeader, model: model}
 	subjects, inlined := unionSubjects(accepted)
-	subjectRule := ""
+	allowed := ""
 	if inlined {
-		if subjectRule, err = r.subjectRule(subjects); err != nil {
+		if allowed, err = subjectRule(subjects); err != nil {
 			return nil, true, err
 		}
 	}
@@ -154,7 +154,7 @@ func authPolicy(in Input) (*values.ModelAuthPolicy, bool, error) {
 		v1alpha1.AnnotationAuthPolicies:          contributors(keysOf(accepted)),
 		v1alpha1.AnnotationAuthPolicyGenerations: generations(accepted),
 	}
-	policy.Rules = r.authorizationRules(subjectRule, oidcClient)
+	policy.Rules = r.authorizationRules(allowed, oidcClient)
 	return &policy, inlined, nil
 }
 
@@ -170,24 +170,24 @@ func (r request) policy(in Input) values.ModelAuthPolicy {
 		Target:    values.RouteTarget{Name: in.Route},
 		Audiences: []string{in.Settings.Audience},
 		Validate: values.Callback{
-			URL: api + "/internal/v1/api-keys/validate", When: r.isKey(), Body: r.validateBody(),
-			CacheKey: r.rawKey(), CacheTTLSeconds: in.Settings.MetadataCacheTTL,
+			URL: api + "/internal/v1/api-keys/validate", When: isKey, Body: validateBody(),
+			CacheKey: rawKey(), CacheTTLSeconds: in.Settings.MetadataCacheTTL,
 		},
 		Select: values.Callback{
-			URL: api + "/internal/v1/subscriptions/select", When: r.mayCall(), Body: r.selectBody(),
+			URL: api + "/internal/v1/subscriptions/select", When: vouchedFor, Body: r.selectBody(),
 			CacheKey:        r.selectCacheKey(),
 			CacheTTLSeconds: min(in.Settings.MetadataCacheTTL, in.Settings.AuthorizationCacheTTL),
 		},
-		Credentials: values.CredentialExpressions{Token: r.isToken()},
+		Credentials: values.CredentialExpressions{Token: r.sendsToken()},
 		Identity:    r.identityProperties(),
-		Headers:     r.identityHeaders(),
-		Denied:      r.denied(),
+		Headers:     identityHeaders(),
+		Denied:      denied(),
 	}
 	if in.AcceptKeyHeader {
-		policy.KeyHeader = []values.KeyHeader{{When: r.headerKey()}}
+		policy.KeyHeader = []values.KeyHeader{{When: headerKey()}}
 	}
 	if oidc := in.Tenant.OIDC; oidc != nil {
-		policy.OIDC = []values.OIDCProvider{{IssuerURL: oidc.IssuerURL, TTLSeconds: oidc.TTLSeconds, When: r.looksLikeJWT()}}
+		policy.OIDC = []values.OIDCProvider{{IssuerURL: oidc.IssuerURL, TTLSeconds: oidc.TTLSeconds, When: r.sendsJWT()}}
 	}
 	return policy
 }
