@@ -54,6 +54,7 @@ func bindFlags(f *pflag.FlagSet, c *Config) {
 	f.StringVar(&c.MetricsBindAddress, "metrics-bind-address", c.MetricsBindAddress, "address of the metrics endpoint; 0 switches it off")
 	f.BoolVar(&c.MetricsSecure, "metrics-secure", c.MetricsSecure, "serve metrics over HTTPS to callers the API server authorises; false serves plain HTTP to everybody")
 	f.StringVar(&c.HealthProbeBindAddress, "health-probe-bind-address", c.HealthProbeBindAddress, "address of /healthz and /readyz; 0 switches them off")
+	f.StringVar(&c.PprofBindAddress, "pprof-bind-address", c.PprofBindAddress, "loopback address for CPU and memory profiles under /debug/pprof, for example 127.0.0.1:6060; 0 switches them off")
 	f.BoolVar(&c.LeaderElect, "leader-elect", c.LeaderElect, "reconcile only while holding the lease, so that several replicas may run")
 
 	f.StringVar(&c.GatewayName, "gateway-name", c.GatewayName, "name of the default tenant's Gateway")

@@ -35,6 +35,7 @@ type Config struct {
 	MetricsBindAddress     string
 	MetricsSecure          bool
 	HealthProbeBindAddress string
+	PprofBindAddress       string
 	LeaderElect            bool
 
 	GatewayName           string
@@ -64,6 +65,7 @@ func DefaultConfig() Config {
 		MetricsBindAddress:      ":8443",
 		MetricsSecure:           true,
 		HealthProbeBindAddress:  ":8081",
+		PprofBindAddress:        disabled,
 		GatewayName:             "maas-default-gateway",
 		GatewayNamespace:        "openshift-ingress",
 		ControllerNamespace:     "opendatahub",
@@ -109,6 +111,7 @@ func (c Config) Validate() error {
 	}
 	note("metrics-bind-address", addressProblem(c.MetricsBindAddress))
 	note("health-probe-bind-address", addressProblem(c.HealthProbeBindAddress))
+	note("pprof-bind-address", loopbackProblem(c.PprofBindAddress))
 	note("metadata-cache-ttl", secondsProblem(c.MetadataCacheTTL))
 	note("authz-cache-ttl", secondsProblem(c.AuthzCacheTTL))
 	if _, err := facts.ParsePlatform(c.Platform); err != nil {
@@ -153,6 +156,21 @@ func addressProblem(value string) string {
 	}
 	if err != nil {
 		return fmt.Sprintf("is %q: use [host]:port, for example :8443, or %s to switch it off", value, disabled)
+	}
+	return ""
+}
+
+// loopbackProblem keeps an endpoint without authentication off the network.
+func loopbackProblem(value string) string {
+	if value == disabled {
+		return ""
+	}
+	if problem := addressProblem(value); problem != "" {
+		return problem
+	}
+	host, _, _ := net.SplitHostPort(value) // It was split just now.
+	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+		return fmt.Sprintf("is %q, which others can reach: profiles are served to everybody who asks, so use a loopback address, for example 127.0.0.1:6060", value)
 	}
 	return ""
 }

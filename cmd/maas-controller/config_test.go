@@ -37,7 +37,7 @@ func TestDefaultsAreThoseOfTheSpecification(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := &Config{
-		MetricsBindAddress: ":8443", MetricsSecure: true, HealthProbeBindAddress: ":8081",
+		MetricsBindAddress: ":8443", MetricsSecure: true, HealthProbeBindAddress: ":8081", PprofBindAddress: "0",
 		GatewayName: "maas-default-gateway", GatewayNamespace: "openshift-ingress",
 		ControllerNamespace: "opendatahub", InfraNamespace: "AUTO", SubscriptionNamespace: "models-as-a-service",
 		AITenantNamespace: "ai-tenants", MonitoringNamespace: "opendatahub",
@@ -52,7 +52,7 @@ func TestDefaultsAreThoseOfTheSpecification(t *testing.T) {
 func TestFlagsReachTheConfiguration(t *testing.T) {
 	t.Parallel()
 	got, _, err := execute(t,
-		"--kubeconfig=k", "--metrics-bind-address=127.0.0.1:1", "--metrics-secure=false", "--health-probe-bind-address=0", "--leader-elect",
+		"--kubeconfig=k", "--metrics-bind-address=127.0.0.1:1", "--metrics-secure=false", "--health-probe-bind-address=0", "--pprof-bind-address=[::1]:0", "--leader-elect",
 		"--gateway-name=g", "--gateway-namespace=gn", "--controller-namespace=cn", "--infra-namespace=", "--maas-subscription-namespace=sn",
 		"--aitenant-namespace=an", "--monitoring-namespace=", "--enable-tenant-namespace-discovery",
 		"--metadata-cache-ttl=0", "--authz-cache-ttl=1", "--max-concurrent-reconciles=7",
@@ -61,7 +61,7 @@ func TestFlagsReachTheConfiguration(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := &Config{
-		Kubeconfig: "k", MetricsBindAddress: "127.0.0.1:1", HealthProbeBindAddress: "0", LeaderElect: true,
+		Kubeconfig: "k", MetricsBindAddress: "127.0.0.1:1", HealthProbeBindAddress: "0", PprofBindAddress: "[::1]:0", LeaderElect: true,
 		GatewayName: "g", GatewayNamespace: "gn", ControllerNamespace: "cn", SubscriptionNamespace: "sn", AITenantNamespace: "an", Discovery: true,
 		AuthzCacheTTL: 1, MaxConcurrentReconciles: 7, Platform: "kubernetes", Audience: "https://a", LogLevel: "debug", LogFormat: "console",
 	}
@@ -89,6 +89,9 @@ func TestWrongFlagsAreNamedWithTheRemedy(t *testing.T) {
 		"negative authorization TTL":   {[]string{"--authz-cache-ttl=-5"}, []string{"--authz-cache-ttl is -5", "use 0"}},
 		"unknown platform":             {[]string{"--platform=xks"}, []string{"--platform", `"xks"`, "openshift, kubernetes, auto"}},
 		"metrics address without port": {[]string{"--metrics-bind-address=localhost"}, []string{`--metrics-bind-address is "localhost"`, ":8443"}},
+		"profiles for everybody":       {[]string{"--pprof-bind-address=:6060"}, []string{`--pprof-bind-address is ":6060"`, "127.0.0.1:6060"}},
+		"profiles on an interface":     {[]string{"--pprof-bind-address=10.0.0.1:6060"}, []string{`--pprof-bind-address is "10.0.0.1:6060"`, "loopback"}},
+		"profiles without a port":      {[]string{"--pprof-bind-address=localhost"}, []string{"--pprof-bind-address", "[host]:port"}},
 		"probe port out of range":      {[]string{"--health-probe-bind-address=:70000"}, []string{`--health-probe-bind-address is ":70000"`}},
 		"audience with white space":    {[]string{"--token-audience=a b"}, []string{"--token-audience contains white space"}},
 		"unknown log level":            {[]string{"--log-level=loud"}, []string{`--log-level is "loud"`, "error, info, debug"}},

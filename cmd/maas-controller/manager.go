@@ -114,6 +114,7 @@ func newManager(restConfig *rest.Config, c Config) (ctrl.Manager, error) {
 		Scheme:                        scheme,
 		Metrics:                       metricsOptions(c),
 		HealthProbeBindAddress:        c.HealthProbeBindAddress,
+		PprofBindAddress:              c.PprofBindAddress,
 		LeaderElection:                c.LeaderElect,
 		LeaderElectionID:              leaderElectionID,
 		LeaderElectionNamespace:       c.ControllerNamespace,
