@@ -6,9 +6,11 @@ package builder
 import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 	gwapiv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
+	"github.com/opendatahub-io/maas-operator/test/standins/gateway"
 	"github.com/opendatahub-io/maas-operator/test/standins/kserve"
 )
 
@@ -25,6 +27,12 @@ func ModelRef(namespace, name string) *ModelRefBuilder {
 // Backend replaces the backend.
 func (b *ModelRefBuilder) Backend(kind v1alpha1.BackendKind, name string) *ModelRefBuilder {
 	b.object.Spec.ModelRef = v1alpha1.BackendReference{Kind: kind, Name: name}
+	return b
+}
+
+// Override replaces the discovered URL.
+func (b *ModelRefBuilder) Override(url string) *ModelRefBuilder {
+	b.object.Spec.EndpointOverride = url
 	return b
 }
 
@@ -84,6 +92,37 @@ func (b *RouteBuilder) Hostnames(names ...string) *RouteBuilder {
 	for _, name := range names {
 		b.object.Spec.Hostnames = append(b.object.Spec.Hostnames, gwapiv1.Hostname(name))
 	}
+	return b
+}
+
+// Below replaces the Gateways.
+func (b *RouteBuilder) Below(gateways ...types.NamespacedName) *RouteBuilder {
+	b.object.Spec.ParentRefs = nil
+	for _, g := range gateways {
+		b.object.Spec.ParentRefs = append(b.object.Spec.ParentRefs, gwapiv1.ParentReference{
+			Namespace: new(gwapiv1.Namespace(g.Namespace)), Name: gwapiv1.ObjectName(g.Name),
+		})
+	}
+	return b
+}
+
+// Path adds a rule for all paths below one.
+func (b *RouteBuilder) Path(prefix string) *RouteBuilder {
+	b.object.Spec.Rules = append(b.object.Spec.Rules, gwapiv1.HTTPRouteRule{Matches: []gwapiv1.HTTPRouteMatch{{
+		Path: &gwapiv1.HTTPPathMatch{Type: new(gwapiv1.PathMatchPathPrefix), Value: &prefix},
+	}}})
+	return b
+}
+
+// Unlabelled leaves only the name to find the route by.
+func (b *RouteBuilder) Unlabelled() *RouteBuilder {
+	b.object.Labels = nil
+	return b
+}
+
+// Stalled leaves the route's status to the test.
+func (b *RouteBuilder) Stalled() *RouteBuilder {
+	b.object.Annotations = map[string]string{gateway.AnnotationStall: "true"}
 	return b
 }
 
