@@ -12,6 +12,15 @@ const (
 	// EventModelNameConflictResolved: the model no longer shares its alias with
 	// another model of its namespace.
 	EventModelNameConflictResolved EventReason = "ModelNameConflictResolved"
+	// EventDriftRepaired: somebody had changed or deleted a generated policy, and the
+	// operator put it back.
+	EventDriftRepaired EventReason = "DriftRepaired"
+	// EventConflictingAuthPolicy: an AuthPolicy of somebody else targets the route of
+	// a model of the MaaSAuthPolicy.
+	EventConflictingAuthPolicy EventReason = "ConflictingAuthPolicy"
+	// EventConflictingAuthPolicyResolved: no AuthPolicy of somebody else does so any
+	// more.
+	EventConflictingAuthPolicyResolved EventReason = "ConflictingAuthPolicyResolved"
 )
 
 // EventAction is the action of an event: what the operator was doing.

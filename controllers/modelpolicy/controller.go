@@ -26,6 +26,7 @@ import (
 	"github.com/opendatahub-io/maas-operator/internal/desired/model"
 	"github.com/opendatahub-io/maas-operator/internal/facts"
 	"github.com/opendatahub-io/maas-operator/internal/generated"
+	"github.com/opendatahub-io/maas-operator/internal/metrics"
 	"github.com/opendatahub-io/maas-operator/internal/render"
 	"github.com/opendatahub-io/maas-operator/internal/tenancy/lookup"
 )
@@ -46,6 +47,8 @@ type Reconciler struct {
 	Settings model.Settings
 	// Events records transitions.
 	Events events.EventRecorder
+	// Metrics counts and measures; nil for none.
+	Metrics *metrics.Metrics
 	// MaxConcurrentReconciles is the number of models worked on at once.
 	MaxConcurrentReconciles int
 }
@@ -62,6 +65,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	err := r.Client.Get(ctx, req.NamespacedName, ref)
 	if err != nil {
 		if apierrors.IsNotFound(err) {
+			r.Metrics.ForgetPolicies(req.NamespacedName)
 			// A reconcile that was under way while the model went may have written
 			// its policies again.
 			_, err := generated.Remove(ctx, r.Applier, req.NamespacedName)
@@ -94,6 +98,7 @@ func (r *Reconciler) finish(ctx context.Context, s *scope) error {
 		return nil // A write met a newer object: nothing is known yet.
 	}
 	r.setConditions(s)
+	metrics.Judge(ctx, metrics.OfCondition(s.applied.Status, v1alpha1.ConditionReason(s.applied.Reason)))
 	_, err := conditions.PatchStatus(ctx, r.Client, s.before, s.ref)
 	return client.IgnoreNotFound(err)
 }

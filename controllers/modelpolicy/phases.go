@@ -90,6 +90,7 @@ func (r *Reconciler) apply(ctx context.Context, s *scope) error {
 		result, err := r.Applier.Apply(ctx, object)
 		errs = append(errs, err)
 		s.note(result, object.GroupVersionKind(), object.GetName())
+		r.observe(ctx, s, object, result)
 	}
 	if s.output.AuthPolicy == nil {
 		errs = append(errs, r.remove(ctx, s, kuadrant.AuthPolicy, model.AuthPolicyName(s.ref.Name)))
@@ -100,6 +101,7 @@ func (r *Reconciler) apply(ctx context.Context, s *scope) error {
 	if err := errors.Join(errs...); err != nil {
 		return err
 	}
+	r.Metrics.SetPolicies(s.key(), s.input.Tenant.Gateway, s.output.Sizes.Weigh(s.placed))
 	switch {
 	case len(s.optedOut) > 0:
 		slices.Sort(s.optedOut)

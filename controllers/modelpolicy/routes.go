@@ -43,10 +43,14 @@ func (r *Reconciler) yield(ctx context.Context, s *scope) error {
 			return err // The owner's policies wake this model when they appear.
 		}
 	}
-	return errors.Join(
+	err = errors.Join(
 		r.remove(ctx, s, kuadrant.AuthPolicy, model.AuthPolicyName(s.ref.Name)),
 		r.remove(ctx, s, kuadrant.TokenRateLimitPolicy, model.TokenRateLimitPolicyName(s.ref.Name)),
 	)
+	if err == nil {
+		r.Metrics.ForgetPolicies(s.key())
+	}
+	return err
 }
 
 // routeOwner is the model that has the policies of the route.

@@ -23,6 +23,8 @@ type scope struct {
 	input       model.Input
 	output      model.Output
 	rendered    []*unstructured.Unstructured
+	// placed are those of the rendered objects that are in the cluster as they are.
+	placed []*unstructured.Unstructured
 	// optedOut are generated policies that an annotation keeps from us.
 	optedOut []string
 	// applied and route are what PoliciesApplied and RouteUnique will say.

@@ -42,7 +42,7 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager) err
 		Watches(&v1alpha1.Tenant{}, tenants, when(trigger.Drifted)).
 		Watches(&v1alpha1.MaasTenantConfig{}, tenants, when(trigger.Drifted)).
 		Watches(&corev1.Namespace{}, tenants, builder.WithPredicates(trigger.TenantNamespace)).
-		Build(r)
+		Build(r.Metrics.Wrap("modelpolicy", v1alpha1.KindMaaSModelRef, r))
 	if err != nil {
 		return fmt.Errorf("set up controller modelpolicy: %w", err)
 	}

@@ -24,6 +24,7 @@ import (
 	"github.com/opendatahub-io/maas-operator/internal/apply"
 	"github.com/opendatahub-io/maas-operator/internal/facts"
 	"github.com/opendatahub-io/maas-operator/internal/finalizer"
+	"github.com/opendatahub-io/maas-operator/internal/metrics"
 	"github.com/opendatahub-io/maas-operator/internal/tenancy/lookup"
 )
 
@@ -37,6 +38,8 @@ type Reconciler struct {
 	Tenants lookup.Tenants
 	// APIs knows which of the kinds this controller reads are installed.
 	APIs *facts.OptionalAPIs
+	// Metrics counts and measures; nil for none.
+	Metrics *metrics.Metrics
 	// Events records transitions.
 	Events events.EventRecorder
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/opendatahub-io/maas-operator/controllers/trigger"
 	"github.com/opendatahub-io/maas-operator/internal/conditions"
 	"github.com/opendatahub-io/maas-operator/internal/desired/modelstatus"
+	"github.com/opendatahub-io/maas-operator/internal/metrics"
 )
 
 // finish writes the verdict on the facts, in one patch and only when it says
@@ -26,6 +27,7 @@ func (r *Reconciler) finish(ctx context.Context, s *scope) (ctrl.Result, error) 
 	if err != nil {
 		return trigger.Outcome(ctx, client.IgnoreNotFound(err))
 	}
+	metrics.Judge(ctx, metrics.OfPhase(s.model.Status.Phase))
 	r.report(s, transitions)
 	return ctrl.Result{}, nil
 }

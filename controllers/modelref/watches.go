@@ -48,7 +48,7 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager) err
 		Watches(&v1alpha1.MaasTenantConfig{}, trigger.Enqueue(r.allModels), builder.WithPredicates(trigger.OnUpdate(trigger.Drifted))).
 		Watches(&v1alpha1.Tenant{}, trigger.Enqueue(r.allModels), builder.WithPredicates(trigger.OnUpdate(trigger.Drifted))).
 		Watches(&corev1.Namespace{}, trigger.Enqueue(r.allModels), builder.WithPredicates(trigger.TenantNamespace)).
-		Build(r)
+		Build(r.Metrics.Wrap("modelref", v1alpha1.KindMaaSModelRef, r))
 	if err != nil {
 		return fmt.Errorf("set up controller modelref: %w", err)
 	}

@@ -11,6 +11,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
+
+	"github.com/opendatahub-io/maas-operator/internal/metrics"
 )
 
 // staleDelay is how long the cache gets to catch up after a write was refused
@@ -23,6 +25,7 @@ const staleDelay = 100 * time.Millisecond
 // one only together with an error of another kind, so that none is lost.
 func Outcome(ctx context.Context, err error) (ctrl.Result, error) {
 	if err != nil && stale(err) {
+		metrics.Judge(ctx, metrics.Conflict)
 		ctrl.LoggerFrom(ctx).V(2).Info("Waiting for the cache to catch up")
 		return ctrl.Result{RequeueAfter: staleDelay}, nil
 	}
