@@ -3,8 +3,9 @@
 
 // Command docgen writes the reference documentation: the fields of all kinds from the
 // generated CRDs, the names that mean something (phases, condition types, reasons,
-// labels, annotations, finalizers) from the doc comments of their constants, and the
-// values of the templates from the component table and the doc comments of their types.
+// labels, annotations, finalizers) from the doc comments of their constants, the values
+// of the templates from the component table and the doc comments of their types, and
+// the metrics from their table.
 // It owns the form of these pages; what they say belongs to the types, and it must not
 // say anything about a field that its type does not.
 //
@@ -18,6 +19,7 @@ import (
 	"path/filepath"
 
 	"github.com/opendatahub-io/maas-operator/internal/desired"
+	"github.com/opendatahub-io/maas-operator/internal/metrics"
 )
 
 // sources are the directories the pages are made of.
@@ -75,6 +77,7 @@ func generate(from sources) (map[string][]byte, error) {
 		"api.md":             kindsPage(crds),
 		"api-status.md":      statusPage(groups),
 		"api-metadata.md":    metadataPage(groups),
+		"metrics.md":         metricsPage(metrics.Families(), metrics.Labels()),
 		"template-values.md": templateValues,
 	}, nil
 }
