@@ -19,6 +19,7 @@ import (
 	"github.com/opendatahub-io/maas-operator/internal/desired/model"
 	"github.com/opendatahub-io/maas-operator/internal/facts"
 	"github.com/opendatahub-io/maas-operator/internal/index"
+	"github.com/opendatahub-io/maas-operator/internal/metrics"
 	"github.com/opendatahub-io/maas-operator/internal/render"
 	"github.com/opendatahub-io/maas-operator/internal/tenancy/lookup"
 	"github.com/opendatahub-io/maas-operator/templates"
@@ -32,6 +33,7 @@ type dependencies struct {
 	engine   *render.Engine
 	tenants  lookup.Tenants
 	policies model.Settings
+	metrics  *metrics.Metrics
 }
 
 // controller is one row of the table of controllers.
@@ -44,13 +46,13 @@ type controller struct {
 func controllers() []controller {
 	return []controller{
 		{"modelref", func(ctx context.Context, mgr ctrl.Manager, d dependencies) error {
-			r := &modelref.Reconciler{Client: mgr.GetClient(), Applier: d.applier, Tenants: d.tenants, APIs: d.apis, Events: mgr.GetEventRecorder("maas-modelref-controller")}
+			r := &modelref.Reconciler{Client: mgr.GetClient(), Applier: d.applier, Tenants: d.tenants, APIs: d.apis, Events: mgr.GetEventRecorder("maas-modelref-controller"), Metrics: d.metrics}
 			return r.SetupWithManager(ctx, mgr)
 		}},
 		{"modelpolicy", func(ctx context.Context, mgr ctrl.Manager, d dependencies) error {
 			r := &modelpolicy.Reconciler{
 				Client: mgr.GetClient(), Applier: d.applier, Engine: d.engine, Tenants: d.tenants, APIs: d.apis, Settings: d.policies,
-				Events: mgr.GetEventRecorder("maas-modelpolicy-controller"), MaxConcurrentReconciles: d.config.MaxConcurrentReconciles,
+				Events: mgr.GetEventRecorder("maas-modelpolicy-controller"), Metrics: d.metrics, MaxConcurrentReconciles: d.config.MaxConcurrentReconciles,
 			}
 			return r.SetupWithManager(ctx, mgr)
 		}},
@@ -69,8 +71,8 @@ func controllers() []controller {
 }
 
 // setUp finds out what the cluster is and registers everything with the manager.
-func setUp(ctx context.Context, mgr ctrl.Manager, c Config) error {
-	d, err := newDependencies(ctx, mgr, c)
+func setUp(ctx context.Context, mgr ctrl.Manager, c Config, m *metrics.Metrics) error {
+	d, err := newDependencies(ctx, mgr, c, m)
 	if err != nil {
 		return err
 	}
@@ -85,7 +87,7 @@ func setUp(ctx context.Context, mgr ctrl.Manager, c Config) error {
 	return addProbes(mgr)
 }
 
-func newDependencies(ctx context.Context, mgr ctrl.Manager, c Config) (dependencies, error) {
+func newDependencies(ctx context.Context, mgr ctrl.Manager, c Config, m *metrics.Metrics) (dependencies, error) {
 	discover, err := discovery.NewDiscoveryClientForConfigAndClient(mgr.GetConfig(), mgr.GetHTTPClient())
 	if err != nil {
 		return dependencies{}, fmt.Errorf("create a discovery client: %w", err)
@@ -108,9 +110,10 @@ func newDependencies(ctx context.Context, mgr ctrl.Manager, c Config) (dependenc
 	return dependencies{
 		config:   c,
 		apis:     facts.NewOptionalAPIs(discover),
-		applier:  apply.New(mgr.GetClient(), apply.Options{APIReader: mgr.GetAPIReader(), FormerManagers: []string{"manager"}}),
+		applier:  apply.New(mgr.GetClient(), apply.Options{APIReader: mgr.GetAPIReader(), FormerManagers: []string{"manager"}, Recorder: m}),
 		engine:   engine,
 		tenants:  lookup.Tenants{Reader: mgr.GetClient(), Settings: c.tenancy()},
 		policies: c.policies(audience),
+		metrics:  m,
 	}, nil
 }

@@ -15,15 +15,18 @@ import (
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/config"
+	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 	"sigs.k8s.io/controller-runtime/pkg/metrics/filters"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 	gwapiv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	inferencev1alpha1 "github.com/opendatahub-io/maas-operator/api/inference/v1alpha1"
 	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
+	"github.com/opendatahub-io/maas-operator/internal/metrics"
 	"github.com/opendatahub-io/maas-operator/internal/version"
 )
 
@@ -58,7 +61,12 @@ func run(ctx context.Context, c Config, logs io.Writer) error {
 	if err != nil {
 		return err
 	}
-	if err := setUp(ctrl.LoggerInto(ctx, log), mgr, c); err != nil {
+	own := metrics.New(clock.RealClock{})
+	if err := ctrlmetrics.Registry.Register(own); err != nil {
+		return fmt.Errorf("register the metrics: %w", err)
+	}
+	defer ctrlmetrics.Registry.Unregister(own)
+	if err := setUp(ctrl.LoggerInto(ctx, log), mgr, c, own); err != nil {
 		return err
 	}
 	if err := mgr.Start(ctx); err != nil {
