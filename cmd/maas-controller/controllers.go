@@ -13,6 +13,7 @@ import (
 	"github.com/opendatahub-io/maas-operator/controllers/authpolicy"
 	"github.com/opendatahub-io/maas-operator/controllers/modelpolicy"
 	"github.com/opendatahub-io/maas-operator/controllers/modelref"
+	"github.com/opendatahub-io/maas-operator/controllers/priority"
 	"github.com/opendatahub-io/maas-operator/controllers/subscription"
 	"github.com/opendatahub-io/maas-operator/internal/apply"
 	"github.com/opendatahub-io/maas-operator/internal/desired"
@@ -57,12 +58,16 @@ func controllers() []controller {
 			return r.SetupWithManager(ctx, mgr)
 		}},
 		{"authpolicy", func(ctx context.Context, mgr ctrl.Manager, d dependencies) error {
-			r := &authpolicy.Reconciler{Client: mgr.GetClient(), Tenants: d.tenants, MaxConcurrentReconciles: d.config.MaxConcurrentReconciles}
+			r := &authpolicy.Reconciler{Client: mgr.GetClient(), Tenants: d.tenants, Events: mgr.GetEventRecorder("maas-authpolicy-controller"), MaxConcurrentReconciles: d.config.MaxConcurrentReconciles}
 			return r.SetupWithManager(ctx, mgr, d.apis)
 		}},
 		{"subscription", func(ctx context.Context, mgr ctrl.Manager, d dependencies) error {
-			r := &subscription.Reconciler{Client: mgr.GetClient(), Tenants: d.tenants, MaxConcurrentReconciles: d.config.MaxConcurrentReconciles}
+			r := &subscription.Reconciler{Client: mgr.GetClient(), Tenants: d.tenants, Events: mgr.GetEventRecorder("maas-subscription-controller"), MaxConcurrentReconciles: d.config.MaxConcurrentReconciles}
 			return r.SetupWithManager(ctx, mgr, d.apis)
+		}},
+		{"priority", func(_ context.Context, mgr ctrl.Manager, d dependencies) error {
+			r := &priority.Reconciler{Client: mgr.GetClient(), Tenants: d.tenants}
+			return r.SetupWithManager(mgr)
 		}},
 		{"optional-apis", func(_ context.Context, mgr ctrl.Manager, d dependencies) error {
 			return d.apis.SetupWithManager(mgr)

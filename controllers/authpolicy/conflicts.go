@@ -31,7 +31,7 @@ func (r *Reconciler) foreignPolicies(ctx context.Context, models []*v1alpha1.Maa
 	for namespace := range namespacesOf(routes) {
 		list := &unstructured.UnstructuredList{}
 		list.SetGroupVersionKind(kuadrant.AuthPolicy)
-		if err := r.Client.List(ctx, list, client.InNamespace(namespace)); err != nil {
+		if err := r.Client.List(ctx, list, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
 			if meta.IsNoMatchError(err) {
 				return nil, nil
 			}

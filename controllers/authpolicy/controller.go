@@ -8,16 +8,18 @@ package authpolicy
 
 import (
 	"context"
-	"fmt"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
+	"github.com/opendatahub-io/maas-operator/controllers/contributor"
 	"github.com/opendatahub-io/maas-operator/controllers/trigger"
-	"github.com/opendatahub-io/maas-operator/internal/conditions"
-	"github.com/opendatahub-io/maas-operator/internal/finalizer"
+	"github.com/opendatahub-io/maas-operator/internal/desired/model"
+	"github.com/opendatahub-io/maas-operator/internal/facts"
+	"github.com/opendatahub-io/maas-operator/internal/index"
 	"github.com/opendatahub-io/maas-operator/internal/tenancy/lookup"
 )
 
@@ -27,6 +29,8 @@ type Reconciler struct {
 	Client client.Client
 	// Tenants finds the tenants of namespaces and models.
 	Tenants lookup.Tenants
+	// Events records transitions.
+	Events events.EventRecorder
 	// MaxConcurrentReconciles is the number of objects worked on at once.
 	MaxConcurrentReconciles int
 }
@@ -34,36 +38,21 @@ type Reconciler struct {
 // +kubebuilder:rbac:groups=maas.opendatahub.io,resources=maasauthpolicies,verbs=list;watch;patch
 // +kubebuilder:rbac:groups=maas.opendatahub.io,resources=maasauthpolicies/status,verbs=patch
 // +kubebuilder:rbac:groups=kuadrant.io,resources=authpolicies,verbs=list;watch
+// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
-// Reconcile brings the status of one MaaSAuthPolicy up to date.
-func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
-	policy := &v1alpha1.MaaSAuthPolicy{}
-	if err := r.Client.Get(ctx, req.NamespacedName, policy); err != nil {
-		if apierrors.IsNotFound(err) {
-			return ctrl.Result{}, nil
-		}
-		return ctrl.Result{}, fmt.Errorf("read MaaSAuthPolicy %s: %w", req, err)
+// SetupWithManager registers the controller and its watches; that of the
+// generated policies as soon as the cluster serves their kind.
+func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, apis *facts.OptionalAPIs) error {
+	kind := contributor.Kind[*v1alpha1.MaaSAuthPolicy]{
+		Name:       "authpolicy",
+		New:        func() *v1alpha1.MaaSAuthPolicy { return &v1alpha1.MaaSAuthPolicy{} },
+		NewList:    func() client.ObjectList { return &v1alpha1.MaaSAuthPolicyList{} },
+		Index:      index.AuthPolicyByModel,
+		Policies:   trigger.AuthPolicies,
+		PolicyName: model.AuthPolicyName,
+		Finalizer:  v1alpha1.FinalizerAuthPolicyCleanup,
+		Status:     func(p *v1alpha1.MaaSAuthPolicy) any { return &p.Status },
+		Conditions: func(p *v1alpha1.MaaSAuthPolicy) *[]metav1.Condition { return &p.Status.Conditions },
 	}
-	if policy.DeletionTimestamp == nil {
-		if err := r.report(ctx, policy); err != nil {
-			return trigger.Outcome(ctx, client.IgnoreNotFound(err))
-		}
-	}
-	// Modelpolicy rebuilds the models concerned without an object that goes.
-	err := finalizer.Drop(ctx, r.Client, policy, v1alpha1.FinalizerAuthPolicyCleanup)
-	return trigger.Outcome(ctx, client.IgnoreNotFound(err))
-}
-
-// report judges the object and writes its status, in one patch, and only when
-// it changed.
-func (r *Reconciler) report(ctx context.Context, policy *v1alpha1.MaaSAuthPolicy) error {
-	before := policy.DeepCopy()
-	references, foreign, err := r.observe(ctx, policy)
-	if err != nil {
-		return err
-	}
-	writeStatus(policy, references)
-	writeConflicts(policy, foreign)
-	_, err = conditions.PatchStatus(ctx, r.Client, before, policy)
-	return err
+	return contributor.New(kind, r, r.Client, r.Events).SetupWithManager(ctx, mgr, apis, r.MaxConcurrentReconciles)
 }

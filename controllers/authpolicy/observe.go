@@ -5,6 +5,7 @@ package authpolicy
 
 import (
 	"context"
+	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 
@@ -21,31 +22,48 @@ import (
 // specMissing is said of an object stored without a spec.
 const specMissing = "spec is required: name at least one model in spec.modelRefs and one subject in spec.subjects."
 
-// observe judges every distinct model reference and looks for foreign policies
-// on the models' routes. An error means that a fact
-// could not be read, which says nothing about the object.
-func (r *Reconciler) observe(ctx context.Context, policy *v1alpha1.MaaSAuthPolicy) (references []attachment.Reference, foreign []types.NamespacedName, err error) {
-	tenant, err := r.Tenants.Member(ctx, policy.Namespace)
-	if err != nil {
-		return nil, nil, err
+// Judge judges every distinct model reference and looks for foreign policies on
+// the models' routes.
+func (r *Reconciler) Judge(ctx context.Context, policy *v1alpha1.MaaSAuthPolicy, now time.Time) ([]attachment.Reference, error) {
+	tenant, err := r.Tenants.Enabled(ctx, policy.Namespace)
+	outside, user := apperr.AsUser(err)
+	if err != nil && !user {
+		return nil, err
 	}
+	var references []attachment.Reference
 	var models []*v1alpha1.MaaSModelRef
 	for _, key := range index.GrantedModels(policy) {
-		facts, err := r.gather(ctx, tenant, key)
+		facts, err := r.gather(ctx, tenant, key, now)
 		if err != nil {
-			return nil, nil, err
+			return nil, err
+		}
+		if user {
+			facts.Refusal = outside
 		}
 		references = append(references, attachment.OfAuthPolicy(facts, policy, policy.Status))
 		if !facts.Gone() {
 			models = append(models, facts.Model)
 		}
 	}
-	foreign, err = r.foreignPolicies(ctx, models)
-	return references, foreign, err
+	foreign, err := r.foreignPolicies(ctx, models)
+	if err != nil {
+		return nil, err
+	}
+	writeStatus(policy, references)
+	writeConflicts(policy, foreign)
+	return references, nil
+}
+
+// Complete adds nothing: every part of the status is a reason to write it.
+func (r *Reconciler) Complete(context.Context, *v1alpha1.MaaSAuthPolicy) error { return nil }
+
+// Settled tells whether the status already says what follows from a policy.
+func (r *Reconciler) Settled(p attachment.Policy, policy *v1alpha1.MaaSAuthPolicy, key types.NamespacedName) bool {
+	return attachment.SettledAuthPolicy(p, policy, key)
 }
 
 // gather reads what one reference is judged by.
-func (r *Reconciler) gather(ctx context.Context, tenant string, key types.NamespacedName) (f attachment.Facts, err error) {
+func (r *Reconciler) gather(ctx context.Context, tenant string, key types.NamespacedName, now time.Time) (f attachment.Facts, err error) {
 	f.Key = key
 	if f.Model, err = fetch.Optional(ctx, r.Client, key, &v1alpha1.MaaSModelRef{}); err != nil || f.Gone() {
 		return f, err
@@ -59,7 +77,8 @@ func (r *Reconciler) gather(ctx context.Context, tenant string, key types.Namesp
 	}
 	f.Refusal = err
 	name := types.NamespacedName{Namespace: key.Namespace, Name: model.AuthPolicyName(key.Name)}
-	f.Policy, err = fetch.Optional(ctx, r.Client, name, kuadrant.New(kuadrant.AuthPolicy))
+	policy, err := fetch.Optional(ctx, r.Client, name, kuadrant.New(kuadrant.AuthPolicy))
+	f.Policy = attachment.PolicyOf(policy, now)
 	return f, err
 }
 

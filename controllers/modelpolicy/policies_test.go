@@ -227,7 +227,7 @@ var _ = Describe("A governed model", func() {
 		foreign.Spec.ModelRefs = []v1alpha1.ModelSubscription{entry}
 		Expect(suite.admin.Create(ctx, foreign)).To(Succeed())
 		Eventually(phaseOf(ctx, foreign)).Should(Equal(v1alpha1.PhaseFailed))
-		Expect(foreign.Status.ModelRefStatuses[0].Reason).To(Equal(v1alpha1.ReasonForeignTenant))
+		Expect(foreign.Status.ModelRefStatuses[0].Reason).To(Equal(v1alpha1.ReasonTenantNotReady))
 		Eventually(m.limitNames).Should(ConsistOf("tokens-1-per-1m"))
 	})
 })

@@ -121,8 +121,8 @@ func setUp(ctx context.Context, mgr ctrl.Manager) error {
 		Settings: model.Settings{InfraNamespace: "odh-ai-gateway-infra", Audience: "https://kubernetes.default.svc", MetadataCacheTTL: 60, AuthorizationCacheTTL: 60},
 		Events:   mgr.GetEventRecorder("maas-modelpolicy-controller"), MaxConcurrentReconciles: 2,
 	}
-	authPolicies := &authpolicy.Reconciler{Client: mgr.GetClient(), Tenants: tenants, MaxConcurrentReconciles: 2}
-	subscriptions := &subscription.Reconciler{Client: mgr.GetClient(), Tenants: tenants, MaxConcurrentReconciles: 4}
+	authPolicies := &authpolicy.Reconciler{Client: mgr.GetClient(), Tenants: tenants, Events: mgr.GetEventRecorder("maas-authpolicy-controller"), MaxConcurrentReconciles: 2}
+	subscriptions := &subscription.Reconciler{Client: mgr.GetClient(), Tenants: tenants, Events: mgr.GetEventRecorder("maas-subscription-controller"), MaxConcurrentReconciles: 4}
 	if err := policies.SetupWithManager(ctx, mgr); err != nil {
 		return err
 	}

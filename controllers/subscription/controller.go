@@ -9,16 +9,18 @@ package subscription
 
 import (
 	"context"
-	"fmt"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
+	"github.com/opendatahub-io/maas-operator/controllers/contributor"
 	"github.com/opendatahub-io/maas-operator/controllers/trigger"
-	"github.com/opendatahub-io/maas-operator/internal/conditions"
-	"github.com/opendatahub-io/maas-operator/internal/finalizer"
+	"github.com/opendatahub-io/maas-operator/internal/desired/model"
+	"github.com/opendatahub-io/maas-operator/internal/facts"
+	"github.com/opendatahub-io/maas-operator/internal/index"
 	"github.com/opendatahub-io/maas-operator/internal/tenancy/lookup"
 )
 
@@ -28,6 +30,8 @@ type Reconciler struct {
 	Client client.Client
 	// Tenants finds the tenants of namespaces and models.
 	Tenants lookup.Tenants
+	// Events records transitions.
+	Events events.EventRecorder
 	// MaxConcurrentReconciles is the number of objects worked on at once.
 	MaxConcurrentReconciles int
 }
@@ -35,35 +39,21 @@ type Reconciler struct {
 // +kubebuilder:rbac:groups=maas.opendatahub.io,resources=maassubscriptions,verbs=list;watch;patch
 // +kubebuilder:rbac:groups=maas.opendatahub.io,resources=maassubscriptions/status,verbs=patch
 // +kubebuilder:rbac:groups=kuadrant.io,resources=tokenratelimitpolicies,verbs=list;watch
+// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
-// Reconcile brings the status of one MaaSSubscription up to date.
-func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
-	subscription := &v1alpha1.MaaSSubscription{}
-	if err := r.Client.Get(ctx, req.NamespacedName, subscription); err != nil {
-		if apierrors.IsNotFound(err) {
-			return ctrl.Result{}, nil
-		}
-		return ctrl.Result{}, fmt.Errorf("read MaaSSubscription %s: %w", req, err)
+// SetupWithManager registers the controller and its watches; that of the
+// generated policies as soon as the cluster serves their kind.
+func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, apis *facts.OptionalAPIs) error {
+	kind := contributor.Kind[*v1alpha1.MaaSSubscription]{
+		Name:       "subscription",
+		New:        func() *v1alpha1.MaaSSubscription { return &v1alpha1.MaaSSubscription{} },
+		NewList:    func() client.ObjectList { return &v1alpha1.MaaSSubscriptionList{} },
+		Index:      index.SubscriptionByModel,
+		Policies:   trigger.TokenRateLimitPolicies,
+		PolicyName: model.TokenRateLimitPolicyName,
+		Finalizer:  v1alpha1.FinalizerSubscriptionCleanup,
+		Status:     func(s *v1alpha1.MaaSSubscription) any { return &s.Status },
+		Conditions: func(s *v1alpha1.MaaSSubscription) *[]metav1.Condition { return &s.Status.Conditions },
 	}
-	if subscription.DeletionTimestamp == nil {
-		if err := r.report(ctx, subscription); err != nil {
-			return trigger.Outcome(ctx, client.IgnoreNotFound(err))
-		}
-	}
-	// The historical finalizer is evidence for the identity: it goes last.
-	err := finalizer.Drop(ctx, r.Client, subscription, v1alpha1.FinalizerSubscriptionCleanup)
-	return trigger.Outcome(ctx, client.IgnoreNotFound(err))
-}
-
-// report decides the identity, if that is still open, judges the object and
-// writes its status, in one patch, and only when it changed.
-func (r *Reconciler) report(ctx context.Context, subscription *v1alpha1.MaaSSubscription) error {
-	before := subscription.DeepCopy()
-	references, err := r.observe(ctx, subscription)
-	if err != nil {
-		return err
-	}
-	writeStatus(subscription, references)
-	_, err = conditions.PatchStatus(ctx, r.Client, before, subscription)
-	return err
+	return contributor.New(kind, r, r.Client, r.Events).SetupWithManager(ctx, mgr, apis, r.MaxConcurrentReconciles)
 }

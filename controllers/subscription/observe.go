@@ -5,10 +5,14 @@ package subscription
 
 import (
 	"context"
+	"slices"
+	"time"
 
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
+	"github.com/opendatahub-io/maas-operator/controllers/priority"
 	"github.com/opendatahub-io/maas-operator/internal/apperr"
 	"github.com/opendatahub-io/maas-operator/internal/conditions"
 	"github.com/opendatahub-io/maas-operator/internal/desired/attachment"
@@ -28,40 +32,82 @@ type entry struct {
 	set   entitlement.RateSet
 }
 
-// observe decides the identity, if that is still open, and judges every
-// distinct model. An error means that a fact could not be read, which says
-// nothing about the object.
-func (r *Reconciler) observe(ctx context.Context, s *v1alpha1.MaaSSubscription) ([]attachment.Reference, error) {
-	tenant, err := r.Tenants.Member(ctx, s.Namespace)
-	if err != nil {
+// Judge decides the identity, if that is still open, and judges every distinct
+// model.
+func (r *Reconciler) Judge(ctx context.Context, s *v1alpha1.MaaSSubscription, now time.Time) ([]attachment.Reference, error) {
+	tenant, err := r.Tenants.Enabled(ctx, s.Namespace)
+	outside, user := apperr.AsUser(err)
+	if err != nil && !user {
 		return nil, err
 	}
 	var entries []entry
-	listed, key := false, types.NamespacedName{Namespace: s.Namespace, Name: s.Name}
 	for _, ref := range index.SubscribedModels(s) {
-		e, err := r.gather(ctx, s, tenant, ref)
+		e, err := r.gather(ctx, s, tenant, ref, now)
 		if err != nil {
 			return nil, err
 		}
+		if user {
+			e.facts.Refusal = outside
+		}
 		entries = append(entries, e)
-		listed = listed || model.LiveOf(e.facts.Policy).ShowsLegacy(key, ref)
 	}
 	before := s.Status
-	s.Status.RateLimitIdentity = entitlement.DecideIdentity(s, listed)
+	s.Status.RateLimitIdentity = entitlement.DecideIdentity(s, listed(s, entries))
 	references := make([]attachment.Reference, 0, len(entries))
 	for _, e := range entries {
 		references = append(references, attachment.OfSubscription(e.facts, s, e.set, before))
 	}
+	writeStatus(s, references)
+	if user {
+		conditions.Remove(&s.Status.Conditions, v1alpha1.ConditionSpecPriorityDuplicate)
+	}
 	return references, nil
 }
 
+// listed tells whether an existing policy, as an earlier release generated it,
+// names the subscription. It matters only while the identity is open.
+func listed(s *v1alpha1.MaaSSubscription, entries []entry) bool {
+	key := types.NamespacedName{Namespace: s.Namespace, Name: s.Name}
+	return s.Status.RateLimitIdentity == "" && slices.ContainsFunc(entries, func(e entry) bool {
+		return model.LiveOf(e.facts.Policy.Object).ShowsLegacy(key, e.facts.Key)
+	})
+}
+
+// Complete says whether other subscriptions share the priority. A change of that
+// alone is written by package priority, off the path of a burst.
+func (r *Reconciler) Complete(ctx context.Context, s *v1alpha1.MaaSSubscription) error {
+	tenant, err := r.Tenants.Member(ctx, s.Namespace)
+	if err != nil || tenant == "" {
+		return err
+	}
+	shared, err := priority.Shared(ctx, r.Client, s)
+	if err != nil {
+		return err
+	}
+	priority.Set(s, shared)
+	return nil
+}
+
+// Settled tells whether the status already says what follows from a policy.
+func (r *Reconciler) Settled(p attachment.Policy, s *v1alpha1.MaaSSubscription, key types.NamespacedName) bool {
+	return attachment.SettledSubscription(p, s, key)
+}
+
+// Concerned is empty: policies of others do not change what a subscription says
+// beyond what the generated one shows.
+func (r *Reconciler) Concerned(context.Context, client.Object) ([]types.NamespacedName, error) {
+	return nil, nil
+}
+
 // gather reads what one model is judged by.
-func (r *Reconciler) gather(ctx context.Context, s *v1alpha1.MaaSSubscription, tenant string, key types.NamespacedName) (e entry, err error) {
+func (r *Reconciler) gather(ctx context.Context, s *v1alpha1.MaaSSubscription, tenant string, key types.NamespacedName, now time.Time) (e entry, err error) {
 	e.facts.Key = key
 	name := types.NamespacedName{Namespace: key.Namespace, Name: model.TokenRateLimitPolicyName(key.Name)}
-	if e.facts.Policy, err = fetch.Optional(ctx, r.Client, name, kuadrant.New(kuadrant.TokenRateLimitPolicy)); err != nil {
+	policy, err := fetch.Optional(ctx, r.Client, name, kuadrant.New(kuadrant.TokenRateLimitPolicy))
+	if err != nil {
 		return e, err
 	}
+	e.facts.Policy = attachment.PolicyOf(policy, now)
 	if e.facts.Model, err = fetch.Optional(ctx, r.Client, key, &v1alpha1.MaaSModelRef{}); err != nil || e.facts.Gone() {
 		return e, err
 	}

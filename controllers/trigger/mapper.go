@@ -51,6 +51,28 @@ func EnqueueAfter(of Concerned, delay func(types.NamespacedName) time.Duration) 
 	}
 }
 
+// Due says when to look at what a change concerns.
+type Due map[types.NamespacedName]time.Duration
+
+// EnqueueDue enqueues what follows from a change as a whole. Before is nil for a new
+// object, after for one that is gone. Failures are treated as by Enqueue.
+func EnqueueDue(of func(ctx context.Context, before, after client.Object) (Due, error)) handler.Funcs {
+	add := func(ctx context.Context, q Queue, before, after client.Object) {
+		var due Due
+		if !untilFound(ctx, func(ctx context.Context) (err error) { due, err = of(ctx, before, after); return err }) {
+			return
+		}
+		for key, delay := range due {
+			q.AddAfter(ctrl.Request{NamespacedName: key}, delay)
+		}
+	}
+	return handler.Funcs{
+		CreateFunc: func(ctx context.Context, e event.CreateEvent, q Queue) { add(ctx, q, nil, e.Object) },
+		UpdateFunc: func(ctx context.Context, e event.UpdateEvent, q Queue) { add(ctx, q, e.ObjectOld, e.ObjectNew) },
+		DeleteFunc: func(ctx context.Context, e event.DeleteEvent, q Queue) { add(ctx, q, e.Object, nil) },
+	}
+}
+
 // EnqueueOnce is a source that enqueues, when it starts, what is found without an
 // object. A controller gets it together with a watch that comes late.
 func EnqueueOnce(of Concerned) source.Source {
@@ -66,21 +88,29 @@ func EnqueueOnce(of Concerned) source.Source {
 func find(ctx context.Context, of Concerned, objects ...client.Object) sets.Set[types.NamespacedName] {
 	keys := sets.New[types.NamespacedName]()
 	for _, object := range objects {
-		backoff := wait.Backoff{Duration: 100 * time.Millisecond, Factor: 2, Jitter: 0.1, Steps: 9, Cap: 30 * time.Second}
-		err := backoff.DelayFunc().Until(ctx, true, true, func(ctx context.Context) (bool, error) {
-			found, err := of(ctx, object)
-			if err != nil {
-				ctrl.LoggerFrom(ctx).Error(err, "Trying again to find what a change concerns")
-				return false, nil // Logged; the next attempt decides.
-			}
-			keys.Insert(found...)
-			return true, nil
+		found := untilFound(ctx, func(ctx context.Context) error {
+			names, err := of(ctx, object)
+			keys.Insert(names...)
+			return err
 		})
-		if err != nil {
+		if !found {
 			return nil // The controller ends, and with it its queue.
 		}
 	}
 	return keys
+}
+
+// untilFound tries until it succeeds; false when the context ends first.
+func untilFound(ctx context.Context, try func(context.Context) error) bool {
+	backoff := wait.Backoff{Duration: 100 * time.Millisecond, Factor: 2, Jitter: 0.1, Steps: 9, Cap: 30 * time.Second}
+	err := backoff.DelayFunc().Until(ctx, true, true, func(ctx context.Context) (bool, error) {
+		if err := try(ctx); err != nil {
+			ctrl.LoggerFrom(ctx).Error(err, "Trying again to find what a change concerns")
+			return false, nil // Logged; the next attempt decides.
+		}
+		return true, nil
+	})
+	return err == nil
 }
 
 // Keys lists the names of the objects of a kind; the list tells the kind, and is

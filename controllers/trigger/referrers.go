@@ -29,16 +29,6 @@ func (r Referrers) OfModel() handler.EventHandler {
 	})
 }
 
-// OfPolicy enqueues the objects that refer to the model of a generated policy.
-func (r Referrers) OfPolicy() handler.EventHandler {
-	return Enqueue(func(ctx context.Context, object client.Object) ([]types.NamespacedName, error) {
-		if key, ours := ModelOfPolicy(object); ours {
-			return r.OfModelKey(ctx, key)
-		}
-		return nil, nil
-	})
-}
-
 // OfNamespace enqueues the objects in a tenant's namespace, for changes of the
 // Namespace itself or of the tenant objects in it.
 func (r Referrers) OfNamespace() handler.EventHandler {

@@ -70,16 +70,11 @@ func TestReferrers(t *testing.T) {
 		object  client.Object
 		want    []string
 	}{
-		"a model concerns those that refer to it":      {r.OfModel(), &v1alpha1.MaaSModelRef{ObjectMeta: in("llm", "granite")}, []string{"blue/gold", "red/gold"}},
-		"a model of another namespace does not":        {r.OfModel(), &v1alpha1.MaaSModelRef{ObjectMeta: in("other", "granite")}, nil},
-		"a policy concerns those of its model":         {r.OfPolicy(), policy(func(map[string]string) {}), []string{"blue/gold", "red/gold"}},
-		"a policy of an earlier release does so too":   {r.OfPolicy(), policy(func(l map[string]string) { delete(l, v1alpha1.LabelModelNamespace) }), []string{"blue/gold", "red/gold"}},
-		"a policy that was not generated does not":     {r.OfPolicy(), policy(func(l map[string]string) { delete(l, v1alpha1.LabelManagedBy) }), nil},
-		"a policy that is no model's does not":         {r.OfPolicy(), policy(func(l map[string]string) { delete(l, v1alpha1.LabelModel) }), nil},
-		"a tenant's namespace concerns those in it":    {r.OfNamespace(), &corev1.Namespace{ObjectMeta: in("", "red")}, []string{"red/gold", "red/iron"}},
-		"a tenant's settings do so too":                {r.OfNamespace(), &v1alpha1.MaasTenantConfig{ObjectMeta: in("blue", "default-tenant")}, []string{"blue/gold"}},
-		"an AITenant concerns all":                     {r.All(), &v1alpha1.AITenant{ObjectMeta: in("ai-tenants", "red")}, []string{"blue/gold", "red/gold", "red/iron"}},
-		"another kind's policy names no subscriptions": {r.OfPolicy(), &corev1.ConfigMap{ObjectMeta: in("llm", "x")}, nil},
+		"a model concerns those that refer to it":   {r.OfModel(), &v1alpha1.MaaSModelRef{ObjectMeta: in("llm", "granite")}, []string{"blue/gold", "red/gold"}},
+		"a model of another namespace does not":     {r.OfModel(), &v1alpha1.MaaSModelRef{ObjectMeta: in("other", "granite")}, nil},
+		"a tenant's namespace concerns those in it": {r.OfNamespace(), &corev1.Namespace{ObjectMeta: in("", "red")}, []string{"red/gold", "red/iron"}},
+		"a tenant's settings do so too":             {r.OfNamespace(), &v1alpha1.MaasTenantConfig{ObjectMeta: in("blue", "default-tenant")}, []string{"blue/gold"}},
+		"an AITenant concerns all":                  {r.All(), &v1alpha1.AITenant{ObjectMeta: in("ai-tenants", "red")}, []string{"blue/gold", "red/gold", "red/iron"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -96,7 +91,6 @@ func TestReferrersAreFoundAfterAListFailed(t *testing.T) {
 	t.Parallel()
 	for name, of := range map[string]func(trigger.Referrers) handler.EventHandler{
 		"of a model":     trigger.Referrers.OfModel,
-		"of a policy":    trigger.Referrers.OfPolicy,
 		"of a namespace": trigger.Referrers.OfNamespace,
 		"of a tenant":    trigger.Referrers.All,
 	} {

@@ -8,6 +8,7 @@ package trigger
 
 import (
 	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
@@ -19,9 +20,26 @@ import (
 // SpecChanged lets pass a new generation and the start of a deletion.
 var SpecChanged = OnUpdate(NewGeneration)
 
-// ModelPresence lets pass what the referring objects depend on in a model:
-// that it exists, its tenant and its route.
-var ModelPresence = OnUpdate(ModelMoved)
+// ModelJudged lets pass what the statuses of the referring objects depend on in a
+// model: that it exists, its tenant, its route and whether it is governed.
+var ModelJudged = OnUpdate(func(before, after client.Object) bool {
+	return ModelMoved(before, after) ||
+		conditionChanged(before, after, v1alpha1.ConditionRouteUnique) || conditionChanged(before, after, v1alpha1.ConditionGovernanceAttached)
+})
+
+// conditionChanged compares what a reader sees of a model's condition.
+func conditionChanged(before, after client.Object, kind v1alpha1.ConditionType) bool {
+	a, ok := before.(*v1alpha1.MaaSModelRef)
+	b, alsoOK := after.(*v1alpha1.MaaSModelRef)
+	if !ok || !alsoOK {
+		return true
+	}
+	old, now := meta.FindStatusCondition(a.Status.Conditions, string(kind)), meta.FindStatusCondition(b.Status.Conditions, string(kind))
+	if old == nil || now == nil {
+		return old != now
+	}
+	return old.Status != now.Status || old.Message != now.Message
+}
 
 // OnUpdate makes a predicate of a comparison; creations and deletions pass.
 func OnUpdate(changed func(before, after client.Object) bool) predicate.Predicate {

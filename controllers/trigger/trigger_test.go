@@ -51,7 +51,7 @@ func TestWhichUpdatesMatter(t *testing.T) {
 		"a tenant's phase moves nothing":       {trigger.TenantMoved, oldTenant, tenant(func(a *v1alpha1.AITenant) { a.Status.Phase = "Active" }), false},
 		"what is no tenant may have moved":     {trigger.TenantMoved, oldModel, oldModel, true},
 		"the predicate of specs lets one by":   {updated(trigger.SpecChanged), oldModel, leaving, true},
-		"the predicate of models keeps one":    {updated(trigger.ModelPresence), oldModel, oldModel, false},
+		"the predicate of models keeps one":    {updated(trigger.ModelJudged), oldModel, oldModel, false},
 		"a namespace without a tenant's label": {updated(trigger.TenantNamespace), oldModel, model(func(m *v1alpha1.MaaSModelRef) { m.Labels = map[string]string{"a": "b"} }), false},
 		"a namespace joins a tenant": {updated(trigger.TenantNamespace), oldModel, model(func(m *v1alpha1.MaaSModelRef) {
 			m.Labels = map[string]string{v1alpha1.LabelManagedByAITenant: "true"}

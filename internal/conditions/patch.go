@@ -33,6 +33,12 @@ func PatchStatus(ctx context.Context, c client.Client, before, after client.Obje
 	return true, nil
 }
 
+// StatusDiffers tells whether PatchStatus would make a request.
+func StatusDiffers(before, after client.Object) (bool, error) {
+	data, err := statusPatch(before, after)
+	return data != nil, err
+}
+
 // statusPatch returns the merge patch, or nil when nothing changed.
 func statusPatch(before, after client.Object) ([]byte, error) {
 	b, err := statusOf(before)

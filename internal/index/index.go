@@ -14,6 +14,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
@@ -35,6 +36,10 @@ const (
 	ModelByAlias = "maas.modelRef.alias"
 	// SubscriptionByModel finds the MaaSSubscriptions that refer to a model, by Key.
 	SubscriptionByModel = "maas.subscription.model"
+	// SubscriptionByPriority finds the MaaSSubscriptions of a priority that are not
+	// being deleted, by PriorityKey. Combine it with client.InNamespace: priorities are
+	// compared within a namespace.
+	SubscriptionByPriority = "maas.subscription.priority"
 	// AuthPolicyByModel finds the MaaSAuthPolicies that refer to a model, by Key.
 	AuthPolicyByModel = "maas.authPolicy.model"
 )
@@ -44,6 +49,9 @@ func Key(namespace, name string) string { return namespace + "/" + name }
 
 // BackendKey is the value under which a backend is indexed.
 func BackendKey(kind v1alpha1.BackendKind, name string) string { return string(kind) + "/" + name }
+
+// PriorityKey is the value under which a subscription's priority is indexed.
+func PriorityKey(priority int32) string { return strconv.Itoa(int(priority)) }
 
 // Index is one field index, as client.FieldIndexer and the fake client take it.
 type Index struct {
@@ -69,6 +77,12 @@ func All() []Index {
 		})},
 		{&v1alpha1.MaaSSubscription{}, SubscriptionByModel, of(func(s *v1alpha1.MaaSSubscription) []string {
 			return keys(SubscribedModels(s))
+		})},
+		{&v1alpha1.MaaSSubscription{}, SubscriptionByPriority, of(func(s *v1alpha1.MaaSSubscription) []string {
+			if s.DeletionTimestamp != nil {
+				return nil
+			}
+			return []string{PriorityKey(s.Spec.Priority)}
 		})},
 		{&v1alpha1.MaaSAuthPolicy{}, AuthPolicyByModel, of(func(p *v1alpha1.MaaSAuthPolicy) []string {
 			return keys(GrantedModels(p))

@@ -5,7 +5,7 @@ package kuadrant
 
 import (
 	"fmt"
-	"strings"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -14,29 +14,40 @@ import (
 	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
 )
 
+// Patience is how long a policy may stay unenforced for the reason Unknown
+// before that counts. Kuadrant reports it for seconds after every change of a
+// policy, until its components are in sync, and for as long as it lasts when
+// something is wrong.
+const Patience = 30 * time.Second
+
+// reasonUnknown is Kuadrant's reason of a policy that may only need time.
+const reasonUnknown = "Unknown"
+
 // Readiness says whether the gateway enforces a policy as it stands now.
 type Readiness struct {
 	// Enforced is true when the policy is accepted and enforced for its
 	// current generation.
 	Enforced bool
-	// Waiting is true when nothing is wrong: the policy has not been judged
-	// for its current generation yet.
+	// Waiting is true when nothing is known to be wrong: the policy has not been
+	// judged for its current generation yet, or is only just not enforced.
 	Waiting bool
-	// Reason and Message explain what is missing; they are stable for a state.
+	// Until is when waiting is over although nothing changed; the zero time when
+	// only a change ends it.
+	Until time.Time
+	// Reason and Message explain a policy that is neither enforced nor waited
+	// for. They are stable for a state: what Kuadrant says beyond its reason
+	// differs from time to time.
 	Reason  v1alpha1.ConditionReason
 	Message string
 }
 
 // ReadinessOf judges a policy by its status. A status of an older generation
 // proves nothing. A nil policy does not exist yet.
-func ReadinessOf(policy *unstructured.Unstructured) Readiness {
+func ReadinessOf(policy *unstructured.Unstructured, now time.Time) Readiness {
 	if policy == nil {
-		return Readiness{Waiting: true, Reason: v1alpha1.ReasonNotFound, Message: "the policy has not been created yet"}
+		return Readiness{Waiting: true}
 	}
 	conditions, observed := status(policy)
-	if len(conditions) == 0 {
-		return Readiness{Waiting: true, Reason: v1alpha1.ReasonConditionsNotFound, Message: "Kuadrant has not judged the policy yet"}
-	}
 	for _, step := range []struct {
 		condition string
 		missing   v1alpha1.ConditionReason
@@ -45,30 +56,31 @@ func ReadinessOf(policy *unstructured.Unstructured) Readiness {
 		{"Enforced", v1alpha1.ReasonNotEnforced},
 	} {
 		condition := find(conditions, step.condition)
-		current := condition != nil && current(policy, condition, observed)
 		switch {
-		case !current || condition.Status == metav1.ConditionUnknown:
-			return Readiness{Waiting: true, Reason: step.missing, Message: fmt.Sprintf("Kuadrant has not reported %s for the policy's current generation yet", step.condition)}
-		case condition.Status != metav1.ConditionTrue:
-			return Readiness{Reason: step.missing, Message: fmt.Sprintf("Kuadrant reports %s=False, reason %s: %s", step.condition, condition.Reason, firstLine(condition.Message))}
+		case condition == nil || !current(policy, condition, observed) || condition.Status == metav1.ConditionUnknown:
+			return Readiness{Waiting: true}
+		case condition.Status == metav1.ConditionTrue:
+			continue
 		}
+		if until := condition.LastTransitionTime.Add(Patience); condition.Reason == reasonUnknown && now.Before(until) {
+			return Readiness{Waiting: true, Until: until}
+		}
+		return Readiness{Reason: step.missing, Message: fmt.Sprintf("Kuadrant reports %s=False, reason %s, for the generated %s %s/%s, whose status says more. %s",
+			step.condition, condition.Reason, policy.GetKind(), policy.GetNamespace(), policy.GetName(), remedy(condition.Reason))}
 	}
 	return Readiness{Enforced: true, Reason: v1alpha1.ReasonAcceptedEnforced}
 }
 
-// maxQuoted is how much of Kuadrant's words a status repeats, in bytes.
-const maxQuoted = 200
-
-// firstLine cuts a message after its first line, or after maxQuoted bytes.
-func firstLine(message string) string {
-	line, _, more := strings.Cut(message, "\n")
-	if len(line) > maxQuoted {
-		line, more = strings.ToValidUTF8(line[:maxQuoted], ""), true
+// remedy is what to do about one of Kuadrant's reasons.
+func remedy(reason string) string {
+	switch reason {
+	case "Overridden":
+		return "Delete or retarget the policy that overrides it."
+	case "MissingDependency", "MissingResource":
+		return "Complete the installation of Kuadrant."
+	default:
+		return "Resolve that, or look for the cause in the log of Kuadrant."
 	}
-	if more {
-		line += " ..."
-	}
-	return line
 }
 
 // current tells whether a condition speaks of the policy's generation. Kuadrant

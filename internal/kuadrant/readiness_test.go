@@ -5,6 +5,7 @@ package kuadrant_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -33,33 +34,60 @@ func statusOf(observed int64, conditions ...any) map[string]any {
 
 func TestReadiness(t *testing.T) {
 	t.Parallel()
+	now := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
+	since := func(ago time.Duration, c map[string]any) map[string]any {
+		c["lastTransitionTime"] = now.Add(-ago).Format(time.RFC3339)
+		return c
+	}
 	accepted, enforced := condition("Accepted", "True", "Accepted"), condition("Enforced", "True", "Enforced")
+	waiting := kuadrant.Readiness{Waiting: true}
 	tests := map[string]struct {
 		policy *unstructured.Unstructured
 		want   kuadrant.Readiness
 	}{
-		"a missing policy is waited for":                {nil, kuadrant.Readiness{Waiting: true, Reason: v1alpha1.ReasonNotFound}},
-		"a policy without a status is waited for":       {policy(nil), kuadrant.Readiness{Waiting: true, Reason: v1alpha1.ReasonConditionsNotFound}},
+		"a missing policy is waited for":                {nil, waiting},
+		"a policy without a status is waited for":       {policy(nil), waiting},
 		"accepted and enforced":                         {policy(statusOf(3, accepted, enforced)), kuadrant.Readiness{Enforced: true, Reason: v1alpha1.ReasonAcceptedEnforced}},
-		"a status of an older generation is waited for": {policy(statusOf(2, accepted, enforced)), kuadrant.Readiness{Waiting: true, Reason: v1alpha1.ReasonNotAccepted}},
+		"a status of an older generation is waited for": {policy(statusOf(2, accepted, enforced)), waiting},
 		"not accepted":                                  {policy(statusOf(3, condition("Accepted", "False", "TargetNotFound"))), kuadrant.Readiness{Reason: v1alpha1.ReasonNotAccepted}},
-		"accepted, not judged further":                  {policy(statusOf(3, accepted)), kuadrant.Readiness{Waiting: true, Reason: v1alpha1.ReasonNotEnforced}},
-		"enforcement unknown":                           {policy(statusOf(3, accepted, condition("Enforced", "Unknown", "Unknown"))), kuadrant.Readiness{Waiting: true, Reason: v1alpha1.ReasonNotEnforced}},
-		"overridden by another policy":                  {policy(statusOf(3, accepted, condition("Enforced", "False", "Overridden"))), kuadrant.Readiness{Reason: v1alpha1.ReasonNotEnforced}},
-		"a status of a strange shape is waited for":     {policy(map[string]any{"conditions": "none"}), kuadrant.Readiness{Waiting: true, Reason: v1alpha1.ReasonConditionsNotFound}},
+		"accepted, not judged further":                  {policy(statusOf(3, accepted)), waiting},
+		"enforcement unknown":                           {policy(statusOf(3, accepted, condition("Enforced", "Unknown", "Unknown"))), waiting},
+		"overridden by another policy":                  {policy(statusOf(3, accepted, since(time.Second, condition("Enforced", "False", "Overridden")))), kuadrant.Readiness{Reason: v1alpha1.ReasonNotEnforced}},
+		"only just not enforced, for no known reason": {
+			policy(statusOf(3, accepted, since(10*time.Second, condition("Enforced", "False", "Unknown")))),
+			kuadrant.Readiness{Waiting: true, Until: now.Add(kuadrant.Patience - 10*time.Second)},
+		},
+		"not enforced for long, for no known reason": {
+			policy(statusOf(3, accepted, since(kuadrant.Patience, condition("Enforced", "False", "Unknown")))),
+			kuadrant.Readiness{Reason: v1alpha1.ReasonNotEnforced},
+		},
+		"a status of a strange shape is waited for": {policy(map[string]any{"conditions": "none"}), waiting},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got := kuadrant.ReadinessOf(test.policy)
-			if got.Enforced == (got.Message != "") {
-				t.Errorf("message = %q, enforced = %t: exactly the others need words", got.Message, got.Enforced)
+			got := kuadrant.ReadinessOf(test.policy, now)
+			if (got.Enforced || got.Waiting) == (got.Message != "") {
+				t.Errorf("message = %q, enforced = %t, waiting = %t: exactly trouble needs words", got.Message, got.Enforced, got.Waiting)
 			}
-			got.Message = ""
+			got.Message, got.Until = "", got.Until.UTC()
+			test.want.Until = test.want.Until.UTC()
 			if diff := cmp.Diff(test.want, got); diff != "" {
 				t.Errorf("ReadinessOf() (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+func TestTroubleIsDescribedTheSameWhateverKuadrantSays(t *testing.T) {
+	t.Parallel()
+	describe := func(words string) string {
+		c := condition("Enforced", "False", "Overridden")
+		c["message"] = words
+		return kuadrant.ReadinessOf(policy(statusOf(3, condition("Accepted", "True", "Accepted"), c)), time.Time{}).Message
+	}
+	if a, b := describe("rule x by y, rule z by y"), describe("rule z by y, rule x by y"); a != b {
+		t.Errorf("%q and %q describe one state", a, b)
 	}
 }
 

@@ -4,22 +4,25 @@
 // Package attachment judges how a MaaSAuthPolicy or MaaSSubscription is doing:
 // first each model it refers to, then the whole. It is pure: facts go in, and
 // equal facts give equal words.
+//
+// While the gateway is busy a reference keeps what was last said of it. So a
+// burst of changes to one model costs each of its objects two statuses, waiting
+// and enforced, however often the policy they share is written and judged.
 package attachment
 
 import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
 	"github.com/opendatahub-io/maas-operator/internal/apperr"
-	"github.com/opendatahub-io/maas-operator/internal/kuadrant"
 )
 
 // State is what a reference to a model has come to.
@@ -37,6 +40,10 @@ const (
 	Enforced
 )
 
+// waiting is said of every reference that only needs time, whatever it is that
+// takes the time: the policy's writing, its acceptance or its enforcement.
+const waiting = "The gateway does not enforce this entry yet. That takes seconds; if it lasts, look at the status of the generated policy and at Kuadrant."
+
 // Reference is the verdict on one model.
 type Reference struct {
 	// Model is the MaaSModelRef's key.
@@ -49,6 +56,9 @@ type Reference struct {
 	// Reason and Message explain the state; an enforced one needs no message.
 	Reason  v1alpha1.ConditionReason
 	Message string
+	// Until is when the verdict changes although nothing else does; the zero time
+	// when it does not.
+	Until time.Time
 }
 
 // Expressible tells whether the status can name the model: a stored reference
@@ -71,8 +81,8 @@ type Facts struct {
 	// Refusal says why the reference is left out of the model's policies: an
 	// [apperr.UserError], or nil.
 	Refusal error
-	// Policy is the generated policy in the cluster; nil when there is none.
-	Policy *unstructured.Unstructured
+	// Policy is the generated policy in the cluster.
+	Policy Policy
 }
 
 // Gone tells whether the model does not exist, or is about to go.
@@ -82,51 +92,69 @@ func (f Facts) Gone() bool { return f.Model == nil || f.Model.DeletionTimestamp 
 // true when that settles the reference.
 func (f Facts) admitted() (Reference, bool) {
 	r := Reference{Model: f.Key}
-	if f.Gone() {
-		return r.because(Lost, v1alpha1.ReasonNotFound, fmt.Sprintf("MaaSModelRef %s does not exist.", f.Key)), true
-	}
 	if user, ok := apperr.AsUser(f.Refusal); ok {
 		return r.because(Lost, v1alpha1.ConditionReason(user.Reason), user.Message), true
+	}
+	if f.Gone() {
+		return r.because(Lost, v1alpha1.ReasonNotFound, fmt.Sprintf("MaaSModelRef %s does not exist, or is being deleted: create it, or remove the entry from spec.modelRefs.", f.Key)), true
 	}
 	r.Valid = true
 	if meta.IsStatusConditionFalse(f.Model.Status.Conditions, string(v1alpha1.ConditionRouteUnique)) {
 		return r.because(Lost, v1alpha1.ReasonRouteConflict, "Another MaaSModelRef has the policies of the model's HTTPRoute, so every call to this model is refused. Give each model a route of its own."), true
 	}
+	if f.Model.Status.HTTPRouteName == "" {
+		return r.because(Waiting, v1alpha1.ReasonBackendNotReady, fmt.Sprintf("The model has no HTTPRoute yet: see the conditions of MaaSModelRef %s.", f.Key)), true
+	}
 	return r, false
 }
 
-// optedOut tells whether somebody took the policy out of our hands.
-func (f Facts) optedOut() bool {
-	return f.Policy != nil && f.Policy.GetAnnotations()[v1alpha1.AnnotationManaged] == "false"
-}
-
 // missing judges a reference that the policy does not hold as it should.
-func (r Reference) missing(f Facts, what string) Reference {
-	if f.optedOut() {
-		return r.because(Lost, v1alpha1.ReasonOptedOut, fmt.Sprintf("The %s is opted out of management and does not hold %s: remove its annotation %s, or edit it by hand.", f.Policy.GetKind(), what, v1alpha1.AnnotationManaged))
+func (r Reference) missing(p Policy, what string) Reference {
+	if p.optedOut() {
+		return r.because(Lost, v1alpha1.ReasonOptedOut, fmt.Sprintf("The %s is opted out of management and does not hold %s: remove its annotation %s, or edit it by hand.", p.Object.GetKind(), what, v1alpha1.AnnotationManaged))
 	}
-	return r.because(Waiting, v1alpha1.ReasonNotFound, fmt.Sprintf("The generated %s does not hold %s yet.", f.Policy.GetKind(), what))
+	return r.because(Waiting, v1alpha1.ReasonNotEnforced, waiting)
 }
 
 // enforcement judges a reference that the policy holds by the policy's status.
-// Once this generation of the object was enforced it stays so while the policy
-// holds it, even though others' changes give the policy new generations.
-func (r Reference) enforcement(readiness kuadrant.Readiness, wasEnforced bool) Reference {
+// While the gateway is busy the reference stays what it was: others' changes
+// give the policy new generations all the time.
+func (r Reference) enforcement(p Policy, before said) Reference {
+	r.Until = p.readiness.Until
 	switch {
-	case readiness.Waiting && wasEnforced:
+	case p.readiness.Enforced, p.readiness.Waiting && before.Ready:
 		return r.because(Enforced, v1alpha1.ReasonAcceptedEnforced, "")
-	case readiness.Enforced:
-		return r.because(Enforced, readiness.Reason, "")
-	case readiness.Waiting:
-		return r.because(Waiting, readiness.Reason, readiness.Message)
+	case p.readiness.Waiting && before.broken():
+		return r.because(Broken, before.Reason, before.Message)
+	case p.readiness.Waiting:
+		return r.because(Waiting, v1alpha1.ReasonNotEnforced, waiting)
 	default:
-		return r.because(Broken, readiness.Reason, readiness.Message)
+		return r.because(Broken, p.readiness.Reason, p.readiness.Message)
 	}
 }
 
 func (r Reference) because(state State, reason v1alpha1.ConditionReason, message string) Reference {
 	r.State, r.Reason, r.Message = state, reason, message
 	return r
+}
+
+// said is what a status says of a reference in the object's present generation;
+// the zero value when it says nothing.
+type said struct {
+	Ready   bool
+	Reason  v1alpha1.ConditionReason
+	Message string
+}
+
+// broken tells whether the policy was said not to be enforced.
+func (s said) broken() bool {
+	return !s.Ready && s.Message != waiting &&
+		(s.Reason == v1alpha1.ReasonNotAccepted || s.Reason == v1alpha1.ReasonNotEnforced)
+}
+
+// agrees tells whether the status says just that.
+func (s said) agrees(r Reference) bool {
+	return s == said{Ready: r.State == Enforced, Reason: r.Reason, Message: r.Message}
 }
 
 // Verdict is what the whole object has come to.
@@ -163,6 +191,18 @@ func Of(references []Reference, missing string) Verdict {
 }
 
 func (r Reference) describe() string { return fmt.Sprintf("Model %s: %s", r.Model, r.Message) }
+
+// Until is when the first of the verdicts changes by itself; the zero time when
+// none does.
+func Until(references []Reference) time.Time {
+	var first time.Time
+	for _, r := range references {
+		if !r.Until.IsZero() && (first.IsZero() || r.Until.Before(first)) {
+			first = r.Until
+		}
+	}
+	return first
+}
 
 // DescribeConflicts names foreign AuthPolicies on the routes of an object's
 // models, sorted, and says what to do about them.

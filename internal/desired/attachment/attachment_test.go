@@ -5,6 +5,7 @@ package attachment_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -80,6 +81,13 @@ func limits(observed int64, limitName, clause string, annotations map[string]str
 	return p
 }
 
+// now is when the policies of these tests are looked at.
+var now = time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
+
+func seen(policy *unstructured.Unstructured) attachment.Policy {
+	return attachment.PolicyOf(policy, now)
+}
+
 func routed() *v1alpha1.MaaSModelRef {
 	m := &v1alpha1.MaaSModelRef{ObjectMeta: metav1.ObjectMeta{Namespace: ref.Namespace, Name: ref.Name}}
 	m.Status.HTTPRouteName = "route"
@@ -129,24 +137,24 @@ func TestSubscription(t *testing.T) {
 		wantReason v1alpha1.ConditionReason
 		wantValid  bool
 	}{
-		"enforced with its clause and rates":              {attachment.Facts{Model: routed(), Policy: limits(2, rateSet, clause, nil)}, was(0), attachment.Enforced, v1alpha1.ReasonAcceptedEnforced, true},
+		"enforced with its clause and rates":              {attachment.Facts{Model: routed(), Policy: seen(limits(2, rateSet, clause, nil))}, was(0), attachment.Enforced, v1alpha1.ReasonAcceptedEnforced, true},
 		"the model does not exist":                        {attachment.Facts{}, was(0), attachment.Lost, v1alpha1.ReasonNotFound, false},
 		"the model is going":                              {attachment.Facts{Model: going()}, was(0), attachment.Lost, v1alpha1.ReasonNotFound, false},
 		"the entry is refused":                            {attachment.Facts{Model: routed(), Refusal: foreign}, was(0), attachment.Lost, v1alpha1.ReasonForeignTenant, false},
 		"the model has no route":                          {attachment.Facts{Model: unrouted}, was(0), attachment.Waiting, v1alpha1.ReasonBackendNotReady, true},
 		"another model has the route":                     {attachment.Facts{Model: conflicting()}, was(0), attachment.Lost, v1alpha1.ReasonRouteConflict, true},
-		"an opted-out policy lacks its clause":            {attachment.Facts{Model: routed(), Policy: optOut(limits(2, rateSet, other, nil))}, was(0), attachment.Lost, v1alpha1.ReasonOptedOut, true},
-		"an opted-out policy that holds its clause":       {attachment.Facts{Model: routed(), Policy: optOut(limits(2, rateSet, clause, nil))}, was(0), attachment.Enforced, v1alpha1.ReasonAcceptedEnforced, true},
-		"no policy yet":                                   {attachment.Facts{Model: routed()}, was(0), attachment.Waiting, v1alpha1.ReasonNotFound, true},
-		"an older generation is enforced":                 {attachment.Facts{Model: routed(), Policy: limits(1, rateSet, clause, nil)}, was(0), attachment.Waiting, v1alpha1.ReasonNotAccepted, true},
-		"enforced, but with other rates":                  {attachment.Facts{Model: routed(), Policy: limits(2, "tokens-2-per-1m", clause, nil)}, was(0), attachment.Waiting, v1alpha1.ReasonNotFound, true},
-		"enforced, but without its clause":                {attachment.Facts{Model: routed(), Policy: limits(2, rateSet, other, nil)}, was(0), attachment.Waiting, v1alpha1.ReasonNotFound, true},
-		"left out for want of space":                      {attachment.Facts{Model: routed(), Policy: limits(2, rateSet, other, excluded("tenant/s"))}, was(0), attachment.Lost, v1alpha1.ReasonTooManyMembers, false},
-		"left out, and the list had no space either":      {attachment.Facts{Model: routed(), Policy: limits(2, rateSet, other, excluded("tenant/a,..."))}, was(0), attachment.Lost, v1alpha1.ReasonTooManyMembers, false},
-		"others are left out":                             {attachment.Facts{Model: routed(), Policy: limits(2, rateSet, clause, excluded("tenant/a,..."))}, was(0), attachment.Enforced, v1alpha1.ReasonAcceptedEnforced, true},
-		"others' changes do not take back what was ready": {attachment.Facts{Model: routed(), Policy: limits(1, rateSet, clause, nil)}, was(5), attachment.Enforced, v1alpha1.ReasonAcceptedEnforced, true},
-		"a new spec is judged anew":                       {attachment.Facts{Model: routed(), Policy: limits(1, rateSet, clause, nil)}, was(4), attachment.Waiting, v1alpha1.ReasonNotAccepted, true},
-		"what was ready is lost when its clause goes":     {attachment.Facts{Model: routed(), Policy: limits(2, rateSet, other, nil)}, was(5), attachment.Waiting, v1alpha1.ReasonNotFound, true},
+		"an opted-out policy lacks its clause":            {attachment.Facts{Model: routed(), Policy: seen(optOut(limits(2, rateSet, other, nil)))}, was(0), attachment.Lost, v1alpha1.ReasonOptedOut, true},
+		"an opted-out policy that holds its clause":       {attachment.Facts{Model: routed(), Policy: seen(optOut(limits(2, rateSet, clause, nil)))}, was(0), attachment.Enforced, v1alpha1.ReasonAcceptedEnforced, true},
+		"no policy yet":                                   {attachment.Facts{Model: routed()}, was(0), attachment.Waiting, v1alpha1.ReasonNotEnforced, true},
+		"an older generation is enforced":                 {attachment.Facts{Model: routed(), Policy: seen(limits(1, rateSet, clause, nil))}, was(0), attachment.Waiting, v1alpha1.ReasonNotEnforced, true},
+		"enforced, but with other rates":                  {attachment.Facts{Model: routed(), Policy: seen(limits(2, "tokens-2-per-1m", clause, nil))}, was(0), attachment.Waiting, v1alpha1.ReasonNotEnforced, true},
+		"enforced, but without its clause":                {attachment.Facts{Model: routed(), Policy: seen(limits(2, rateSet, other, nil))}, was(0), attachment.Waiting, v1alpha1.ReasonNotEnforced, true},
+		"left out for want of space":                      {attachment.Facts{Model: routed(), Policy: seen(limits(2, rateSet, other, excluded("tenant/s")))}, was(0), attachment.Lost, v1alpha1.ReasonTooManyMembers, false},
+		"left out, and the list had no space either":      {attachment.Facts{Model: routed(), Policy: seen(limits(2, rateSet, other, excluded("tenant/a,...")))}, was(0), attachment.Lost, v1alpha1.ReasonTooManyMembers, false},
+		"others are left out":                             {attachment.Facts{Model: routed(), Policy: seen(limits(2, rateSet, clause, excluded("tenant/a,...")))}, was(0), attachment.Enforced, v1alpha1.ReasonAcceptedEnforced, true},
+		"others' changes do not take back what was ready": {attachment.Facts{Model: routed(), Policy: seen(limits(1, rateSet, clause, nil))}, was(5), attachment.Enforced, v1alpha1.ReasonAcceptedEnforced, true},
+		"a new spec is judged anew":                       {attachment.Facts{Model: routed(), Policy: seen(limits(1, rateSet, clause, nil))}, was(4), attachment.Waiting, v1alpha1.ReasonNotEnforced, true},
+		"what was ready is lost when its clause goes":     {attachment.Facts{Model: routed(), Policy: seen(limits(2, rateSet, other, nil))}, was(5), attachment.Waiting, v1alpha1.ReasonNotEnforced, true},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -189,20 +197,20 @@ func TestAuthPolicy(t *testing.T) {
 		nobody     bool
 		before     v1alpha1.MaaSAuthPolicyStatus
 	}{
-		"held in its present generation":         {facts: attachment.Facts{Model: routed(), Policy: current}, wantState: attachment.Enforced, wantReason: v1alpha1.ReasonAcceptedEnforced},
-		"held in an older generation":            {facts: attachment.Facts{Model: routed(), Policy: edited}, wantState: attachment.Waiting, wantReason: v1alpha1.ReasonNotFound},
-		"an opted-out policy holds old subjects": {facts: attachment.Facts{Model: routed(), Policy: optOut(policy(2, "tenant/p=4", alice))}, wantState: attachment.Lost, wantReason: v1alpha1.ReasonOptedOut},
-		"others' changes do not take it back":    {facts: attachment.Facts{Model: routed(), Policy: policy(1, "tenant/p=5", alice)}, before: ready, wantState: attachment.Enforced, wantReason: v1alpha1.ReasonAcceptedEnforced},
-		"no subject at all":                      {facts: attachment.Facts{Model: routed(), Policy: current}, nobody: true, wantState: attachment.Lost, wantReason: v1alpha1.ReasonInvalidSpec},
-		"only groups nobody can be a member of":  {facts: attachment.Facts{Model: routed(), Policy: current}, nobody: true, groups: []v1alpha1.GroupReference{{Name: "CN=a,OU=b"}}, wantState: attachment.Lost, wantReason: v1alpha1.ReasonInvalidSpec},
-		"one group nobody can be a member of":    {facts: attachment.Facts{Model: routed(), Policy: current}, groups: []v1alpha1.GroupReference{{Name: "CN=a,OU=b"}}, wantState: attachment.Broken, wantReason: v1alpha1.ReasonInvalidSpec},
-		"enforced with its subjects":             {facts: attachment.Facts{Model: routed(), Policy: policy(2, "tenant/p=5", alice)}, wantState: attachment.Enforced, wantReason: v1alpha1.ReasonAcceptedEnforced},
-		"enforced without a subjects rule":       {facts: attachment.Facts{Model: routed(), Policy: policy(2, "tenant/p=5")}, wantState: attachment.Enforced, wantReason: v1alpha1.ReasonAcceptedEnforced},
-		"the list of contributors is cut short":  {facts: attachment.Facts{Model: routed(), Policy: policy(2, "tenant/a=1,...", alice)}, wantState: attachment.Enforced, wantReason: v1alpha1.ReasonAcceptedEnforced},
-		"not among the contributors yet":         {facts: attachment.Facts{Model: routed(), Policy: policy(2, "tenant/a", alice)}, wantState: attachment.Waiting, wantReason: v1alpha1.ReasonNotFound},
-		"the rule lacks a subject":               {facts: attachment.Facts{Model: routed(), Policy: policy(2, "tenant/p=5", map[string]any{"predicate": `x in ["bob"]`})}, wantState: attachment.Waiting, wantReason: v1alpha1.ReasonNotFound},
-		"not enforced for its generation":        {facts: attachment.Facts{Model: routed(), Policy: policy(1, "tenant/p=5", alice)}, wantState: attachment.Waiting, wantReason: v1alpha1.ReasonNotAccepted},
-		"no policy yet":                          {facts: attachment.Facts{Model: routed()}, wantState: attachment.Waiting, wantReason: v1alpha1.ReasonNotFound},
+		"held in its present generation":         {facts: attachment.Facts{Model: routed(), Policy: seen(current)}, wantState: attachment.Enforced, wantReason: v1alpha1.ReasonAcceptedEnforced},
+		"held in an older generation":            {facts: attachment.Facts{Model: routed(), Policy: seen(edited)}, wantState: attachment.Waiting, wantReason: v1alpha1.ReasonNotEnforced},
+		"an opted-out policy holds old subjects": {facts: attachment.Facts{Model: routed(), Policy: seen(optOut(policy(2, "tenant/p=4", alice)))}, wantState: attachment.Lost, wantReason: v1alpha1.ReasonOptedOut},
+		"others' changes do not take it back":    {facts: attachment.Facts{Model: routed(), Policy: seen(policy(1, "tenant/p=5", alice))}, before: ready, wantState: attachment.Enforced, wantReason: v1alpha1.ReasonAcceptedEnforced},
+		"no subject at all":                      {facts: attachment.Facts{Model: routed(), Policy: seen(current)}, nobody: true, wantState: attachment.Lost, wantReason: v1alpha1.ReasonInvalidSpec},
+		"only groups nobody can be a member of":  {facts: attachment.Facts{Model: routed(), Policy: seen(current)}, nobody: true, groups: []v1alpha1.GroupReference{{Name: "CN=a,OU=b"}}, wantState: attachment.Lost, wantReason: v1alpha1.ReasonInvalidSpec},
+		"one group nobody can be a member of":    {facts: attachment.Facts{Model: routed(), Policy: seen(current)}, groups: []v1alpha1.GroupReference{{Name: "CN=a,OU=b"}}, wantState: attachment.Broken, wantReason: v1alpha1.ReasonInvalidSpec},
+		"enforced with its subjects":             {facts: attachment.Facts{Model: routed(), Policy: seen(policy(2, "tenant/p=5", alice))}, wantState: attachment.Enforced, wantReason: v1alpha1.ReasonAcceptedEnforced},
+		"enforced without a subjects rule":       {facts: attachment.Facts{Model: routed(), Policy: seen(policy(2, "tenant/p=5"))}, wantState: attachment.Enforced, wantReason: v1alpha1.ReasonAcceptedEnforced},
+		"the list of contributors is cut short":  {facts: attachment.Facts{Model: routed(), Policy: seen(policy(2, "tenant/a=1,...", alice))}, wantState: attachment.Enforced, wantReason: v1alpha1.ReasonAcceptedEnforced},
+		"not among the contributors yet":         {facts: attachment.Facts{Model: routed(), Policy: seen(policy(2, "tenant/a", alice))}, wantState: attachment.Waiting, wantReason: v1alpha1.ReasonNotEnforced},
+		"the rule lacks a subject":               {facts: attachment.Facts{Model: routed(), Policy: seen(policy(2, "tenant/p=5", map[string]any{"predicate": `x in ["bob"]`}))}, wantState: attachment.Waiting, wantReason: v1alpha1.ReasonNotEnforced},
+		"not enforced for its generation":        {facts: attachment.Facts{Model: routed(), Policy: seen(policy(1, "tenant/p=5", alice))}, wantState: attachment.Waiting, wantReason: v1alpha1.ReasonNotEnforced},
+		"no policy yet":                          {facts: attachment.Facts{Model: routed()}, wantState: attachment.Waiting, wantReason: v1alpha1.ReasonNotEnforced},
 		"the model does not exist":               {facts: attachment.Facts{}, wantState: attachment.Lost, wantReason: v1alpha1.ReasonNotFound},
 	}
 	for name, test := range tests {
@@ -233,7 +241,7 @@ func TestLimitsWithoutAnAuthPolicySaySo(t *testing.T) {
 	}}
 	s := &v1alpha1.MaaSSubscription{ObjectMeta: metav1.ObjectMeta{Namespace: "tenant", Name: "s"}}
 	s.Status.RateLimitIdentity = v1alpha1.RateLimitIdentityShort
-	got := attachment.OfSubscription(attachment.Facts{Key: ref, Model: m, Policy: p}, s, entitlement.RateSet{Name: "tokens-1-per-1m"}, v1alpha1.MaaSSubscriptionStatus{})
+	got := attachment.OfSubscription(attachment.Facts{Key: ref, Model: m, Policy: seen(p)}, s, entitlement.RateSet{Name: "tokens-1-per-1m"}, v1alpha1.MaaSSubscriptionStatus{})
 	if got.State != attachment.Broken || got.Message != "The limits are not enforced. No MaaSAuthPolicy refers to the model." {
 		t.Errorf("OfSubscription() = %d, %q", got.State, got.Message)
 	}

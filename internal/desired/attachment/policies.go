@@ -5,10 +5,11 @@ package attachment
 
 import (
 	"fmt"
-	"slices"
+	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
@@ -17,6 +18,34 @@ import (
 	"github.com/opendatahub-io/maas-operator/internal/kuadrant"
 )
 
+// Policy is a generated policy with what can be read off it once for all objects
+// that it holds.
+type Policy struct {
+	// Object is the policy; nil when there is none.
+	Object    *unstructured.Unstructured
+	readiness kuadrant.Readiness
+	limits    []kuadrant.Limit
+	excluded  string
+}
+
+// PolicyOf reads a policy as it stands now.
+func PolicyOf(object *unstructured.Unstructured, now time.Time) Policy {
+	p := Policy{Object: object, readiness: kuadrant.ReadinessOf(object, now), limits: kuadrant.Limits(object)}
+	if object != nil {
+		p.excluded = object.GetAnnotations()[v1alpha1.AnnotationExcludedSubscriptions]
+	}
+	return p
+}
+
+// Until is when the judgement of the policy changes although nothing else does;
+// the zero time when it does not.
+func (p Policy) Until() time.Time { return p.readiness.Until }
+
+// optedOut tells whether somebody took the policy out of our hands.
+func (p Policy) optedOut() bool {
+	return p.Object != nil && p.Object.GetAnnotations()[v1alpha1.AnnotationManaged] == "false"
+}
+
 // OfAuthPolicy judges one model of a MaaSAuthPolicy. before is the status as it
 // was.
 func OfAuthPolicy(f Facts, policy *v1alpha1.MaaSAuthPolicy, before v1alpha1.MaaSAuthPolicyStatus) Reference {
@@ -24,21 +53,31 @@ func OfAuthPolicy(f Facts, policy *v1alpha1.MaaSAuthPolicy, before v1alpha1.MaaS
 	if settled {
 		return r
 	}
+	was, _ := saidOfAccess(before, policy.Generation, f.Key)
+	return r.access(f.Policy, policy, was)
+}
+
+// access judges a reference of a MaaSAuthPolicy by the policy that guards the
+// model.
+func (r Reference) access(p Policy, policy *v1alpha1.MaaSAuthPolicy, was said) Reference {
 	usable, unusable := model.Subjects(policy)
 	if usable == 0 {
 		return r.because(Lost, v1alpha1.ReasonInvalidSpec, "spec.subjects names nobody who could call: give at least one user, or a group of letters, digits and : . _ / -.")
 	}
-	if f.Policy != nil && !model.HoldsSubjects(f.Policy, policy) {
-		return r.missing(f, "these subjects")
+	if p.Object == nil || !model.HoldsSubjects(p.Object, policy) {
+		return r.missing(p, "these subjects")
 	}
 	if len(unusable) > 0 {
 		return r.because(Broken, v1alpha1.ReasonInvalidSpec, fmt.Sprintf("spec.subjects.groups: nobody can be a member of %s, because group names hold only letters, digits and : . _ / -. Remove or rename it.", unusable[0]))
 	}
-	wasEnforced := before.ObservedGeneration == policy.Generation &&
-		slices.ContainsFunc(before.AuthPolicies, func(a v1alpha1.AuthPolicyRefStatus) bool {
-			return a.Ready && a.Model == f.Key.Name && a.ModelNamespace == f.Key.Namespace
-		})
-	return r.enforcement(kuadrant.ReadinessOf(f.Policy), f.Policy != nil && wasEnforced)
+	return r.enforcement(p, was)
+}
+
+// SettledAuthPolicy tells whether the status of a MaaSAuthPolicy already says
+// what follows from the policy of one of its models. A "no" may be wrong.
+func SettledAuthPolicy(p Policy, policy *v1alpha1.MaaSAuthPolicy, key types.NamespacedName) bool {
+	was, known := saidOfAccess(policy.Status, policy.Generation, key)
+	return known && was.agrees(Reference{Model: key, Valid: true}.access(p, policy, was))
 }
 
 // OfSubscription judges one model of a MaaSSubscription. before is the status
@@ -48,18 +87,8 @@ func OfSubscription(f Facts, s *v1alpha1.MaaSSubscription, set entitlement.RateS
 	if settled {
 		return r
 	}
-	if f.Model.Status.HTTPRouteName == "" {
-		return r.because(Waiting, v1alpha1.ReasonBackendNotReady, "The model has no HTTPRoute yet.")
-	}
-	covered := model.Covered(kuadrant.Limits(f.Policy), s, f.Key, set)
-	if f.Policy != nil && excluded(f.Policy.GetAnnotations()[v1alpha1.AnnotationExcludedSubscriptions], s, covered) {
-		r.Valid = false
-		return r.because(Lost, v1alpha1.ReasonTooManyMembers, "Too many subscriptions of the model share these rates and this is one of the newest: choose other rates.")
-	}
-	if f.Policy != nil && !covered {
-		return r.missing(f, "these limits")
-	}
-	r = r.enforcement(kuadrant.ReadinessOf(f.Policy), covered && wasEnforced(before, s.Generation, f.Key))
+	was, _ := saidOfLimits(before, s.Generation, f.Key)
+	r = r.limits(f.Policy, s, set, was)
 	if governance := meta.FindStatusCondition(f.Model.Status.Conditions, string(v1alpha1.ConditionGovernanceAttached)); r.State == Broken && governance != nil && governance.Status == metav1.ConditionFalse {
 		// Limits read what the AuthPolicy finds out; without one Kuadrant can only
 		// complain about the expressions.
@@ -68,18 +97,68 @@ func OfSubscription(f Facts, s *v1alpha1.MaaSSubscription, set entitlement.RateS
 	return r
 }
 
-// excluded tells whether the policy names the subscription among those that no
-// longer fit. A list that had to be cut short means everybody it does not cover.
-func excluded(list string, s *v1alpha1.MaaSSubscription, covered bool) bool {
-	key := types.NamespacedName{Namespace: s.Namespace, Name: s.Name}
-	return entitlement.Listed(list, key) || entitlement.CutShort(list) && !covered
+// limits judges a reference of a MaaSSubscription by the policy that limits the
+// model.
+func (r Reference) limits(p Policy, s *v1alpha1.MaaSSubscription, set entitlement.RateSet, was said) Reference {
+	covered := model.Covered(p.limits, s, r.Model, set)
+	if p.leavesOut(s, covered) {
+		r.Valid = false
+		return r.because(Lost, v1alpha1.ReasonTooManyMembers, "Too many subscriptions of the model share these rates and this is one of the newest: choose other rates.")
+	}
+	if !covered {
+		return r.missing(p, "these limits")
+	}
+	return r.enforcement(p, was)
 }
 
-// wasEnforced tells whether this generation of the subscription was enforced
-// for the model before.
-func wasEnforced(before v1alpha1.MaaSSubscriptionStatus, generation int64, key types.NamespacedName) bool {
-	return before.ObservedGeneration == generation &&
-		slices.ContainsFunc(before.TokenRateLimitStatuses, func(t v1alpha1.TokenRateLimitStatus) bool {
-			return t.Ready && t.Model == key.Name && t.Namespace == key.Namespace
-		})
+// SettledSubscription tells whether the status of a MaaSSubscription already says
+// what follows from the policy of one of its models. A "no" may be wrong.
+func SettledSubscription(p Policy, s *v1alpha1.MaaSSubscription, key types.NamespacedName) bool {
+	was, known := saidOfLimits(s.Status, s.Generation, key)
+	if !known {
+		return false
+	}
+	set, err := model.AdmitRates(s, key)
+	if err != nil {
+		return true // No policy changes that.
+	}
+	return was.agrees(Reference{Model: key, Valid: true}.limits(p, s, set, was))
+}
+
+// leavesOut tells whether the policy names the subscription among those that no
+// longer fit. A list that had to be cut short means everybody it does not cover.
+func (p Policy) leavesOut(s *v1alpha1.MaaSSubscription, covered bool) bool {
+	if p.excluded == "" {
+		return false
+	}
+	key := types.NamespacedName{Namespace: s.Namespace, Name: s.Name}
+	return entitlement.Listed(p.excluded, key) || entitlement.CutShort(p.excluded) && !covered
+}
+
+// saidOfLimits is what the status of this generation says of a model.
+func saidOfLimits(status v1alpha1.MaaSSubscriptionStatus, generation int64, key types.NamespacedName) (said, bool) {
+	for i := range status.TokenRateLimitStatuses {
+		if t := &status.TokenRateLimitStatuses[i]; t.Model == key.Name && t.Namespace == key.Namespace {
+			return current(said{t.Ready, t.Reason, t.Message}, status.ObservedGeneration == generation)
+		}
+	}
+	return said{}, false
+}
+
+// saidOfAccess is what the status of this generation says of a model.
+func saidOfAccess(status v1alpha1.MaaSAuthPolicyStatus, generation int64, key types.NamespacedName) (said, bool) {
+	for i := range status.AuthPolicies {
+		if a := &status.AuthPolicies[i]; a.Model == key.Name && a.ModelNamespace == key.Namespace {
+			return current(said{a.Ready, a.Reason, a.Message}, status.ObservedGeneration == generation)
+		}
+	}
+	return said{}, false
+}
+
+// current drops what was said of another generation.
+func current(s said, same bool) (said, bool) {
+	if !same {
+		return said{}, false
+	}
+	return s, true
 }
