@@ -102,7 +102,7 @@ func (f fixture) subscription(name string) metrics.Report {
 		Object: &metav1.ObjectMeta{
 			Namespace: "tenant", Name: name, UID: types.UID(name), Generation: 1, CreationTimestamp: metav1.NewTime(f.clock.Now()),
 		},
-		Phase: v1alpha1.PhasePending,
+		After: metrics.Standing{Phase: v1alpha1.PhasePending, ObservedGeneration: 1},
 	}
 }
 

@@ -153,7 +153,7 @@ func TestEnforcementDelay(t *testing.T) {
 			for _, s := range tc.steps {
 				f.pass(s.after)
 				object.SetGeneration(s.generation)
-				f.Reported(metrics.Report{Kind: v1alpha1.KindMaaSSubscription, Object: object, Before: s.before, Phase: s.phase})
+				f.Reported(metrics.Report{Kind: v1alpha1.KindMaaSSubscription, Object: object, Before: s.before, After: at(s.phase, s.generation)})
 			}
 			count, seconds := f.delays(t, v1alpha1.KindMaaSSubscription)
 			if count != tc.wantCount || seconds != tc.wantSeconds {
@@ -173,12 +173,12 @@ func TestARecreatedObjectIsMeasuredAgain(t *testing.T) {
 			t.Parallel()
 			f := newFixture(t)
 			first := f.subscription("gold")
-			first.Phase = v1alpha1.PhaseActive
+			first.After.Phase = v1alpha1.PhaseActive
 			f.pass(time.Second)
 			f.Reported(first)
 			between(f)
 			second := f.subscription("gold")
-			second.Phase = v1alpha1.PhaseActive
+			second.After.Phase = v1alpha1.PhaseActive
 			second.Object.(*metav1.ObjectMeta).UID = "another"
 			f.pass(3 * time.Second)
 			f.Reported(second)

@@ -32,9 +32,8 @@ type Report struct {
 	// Kind is the kind of the object, Object its metadata.
 	Kind   string
 	Object metav1.Object
-	// Before is how it stood until now, Phase what it is now.
-	Before Standing
-	Phase  v1alpha1.Phase
+	// Before is how it stood until now, After how it stands.
+	Before, After Standing
 	// References are the verdicts on the models it names.
 	References []attachment.Reference
 }
@@ -69,7 +68,7 @@ func (m *Metrics) Reported(r Report) {
 		m.subjects[name] = known
 	}
 	known.refused = refusals(r.References)
-	if r.Phase == v1alpha1.PhaseActive && !known.since.IsZero() {
+	if r.After.Phase == v1alpha1.PhaseActive && !known.since.IsZero() {
 		m.delays.WithLabelValues(r.Kind).Observe(max(0, m.clock.Since(known.since).Seconds()))
 		known.since = time.Time{}
 	}
