@@ -27,6 +27,11 @@ const (
 	// ConditionSubjectsInlined, of a MaaSModelRef, is False when the model has too many
 	// subjects for its AuthPolicy; access is then decided by maas-api alone.
 	ConditionSubjectsInlined ConditionType = "SubjectsInlined"
+	// ConditionPolicySizeBounded, of a MaaSModelRef, is False when its subscriptions are
+	// too many for its TokenRateLimitPolicy; the newest are then left out, say so in
+	// their own status, and their callers are refused. It is True with reason
+	// SizeNearBound when that is about to happen.
+	ConditionPolicySizeBounded ConditionType = "PolicySizeBounded"
 	// ConditionPoliciesApplied, of a MaaSModelRef, is True when the generated policies
 	// are as they should be. It is False when one is opted out of management, when a
 	// foreign policy is in the way, or when the cluster refused one.

@@ -92,6 +92,13 @@ const (
 	ReasonSubjectsInlined ConditionReason = "SubjectsInlined"
 	// ReasonTooManySubjects: more subjects than an AuthPolicy can contain.
 	ReasonTooManySubjects ConditionReason = "TooManySubjects"
+	// ReasonSizeWithinBounds: the generated policies have room for more.
+	ReasonSizeWithinBounds ConditionReason = "SizeWithinBounds"
+	// ReasonSizeNearBound: the generated policies are nearly as large as they can be.
+	ReasonSizeNearBound ConditionReason = "SizeNearBound"
+	// ReasonInvalidOIDC: the tenant's OpenID Connect provider cannot be used as it is
+	// configured.
+	ReasonInvalidOIDC ConditionReason = "InvalidOIDC"
 	// ReasonPoliciesApplied: the generated policies are as they should be.
 	ReasonPoliciesApplied ConditionReason = "PoliciesApplied"
 	// ReasonNoPolicies: nothing refers to the model, so it has no policies.

@@ -68,6 +68,7 @@ func (r *Reconciler) gather(ctx context.Context, s *scope) error {
 // compute decides what the policies say.
 func (r *Reconciler) compute(_ context.Context, s *scope) (err error) {
 	s.output, err = model.Build(s.input)
+	s.computed = err == nil
 	return err
 }
 
@@ -77,7 +78,7 @@ func (r *Reconciler) render(_ context.Context, s *scope) error {
 	if err != nil {
 		return apperr.Userf(v1alpha1.ReasonRenderFailed, "The policies could not be rendered: %v. The last good ones stay in place.", err)
 	}
-	s.rendered = objects
+	s.rendered, s.output.Sizes = objects, s.output.Sizes.Weigh(objects)
 	return nil
 }
 

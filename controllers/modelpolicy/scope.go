@@ -25,6 +25,8 @@ type scope struct {
 	rendered    []*unstructured.Unstructured
 	// placed are those of the rendered objects that are in the cluster as they are.
 	placed []*unstructured.Unstructured
+	// computed tells that output is what the model should have, if only nothing.
+	computed bool
 	// optedOut are generated policies that an annotation keeps from us.
 	optedOut []string
 	// applied and route are what PoliciesApplied and RouteUnique will say.

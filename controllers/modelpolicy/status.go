@@ -4,6 +4,8 @@
 package modelpolicy
 
 import (
+	"strings"
+
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -20,11 +22,33 @@ func (r *Reconciler) setConditions(s *scope) {
 	if s.route.Status != "" {
 		r.set(s, v1alpha1.ConditionRouteUnique, s.route)
 	}
-	if s.output.AuthPolicy != nil {
-		r.set(s, v1alpha1.ConditionSubjectsInlined, inlined(s.output))
+	if !s.computed {
+		return // What is said of the existing policies still holds.
+	}
+	r.setOrRemove(s, s.output.AuthPolicy != nil, v1alpha1.ConditionSubjectsInlined, inlined(s.output))
+	r.setOrRemove(s, len(s.output.Requests()) > 0, v1alpha1.ConditionPolicySizeBounded, bounded(s.output.Sizes))
+}
+
+// setOrRemove keeps a condition that only makes sense while there is a policy.
+func (r *Reconciler) setOrRemove(s *scope, wanted bool, kind v1alpha1.ConditionType, value conditions.Value) {
+	if wanted {
+		r.set(s, kind, value)
 		return
 	}
-	conditions.Remove(&s.ref.Status.Conditions, v1alpha1.ConditionSubjectsInlined)
+	conditions.Remove(&s.ref.Status.Conditions, kind)
+}
+
+// bounded says whether the policies have room for all, and for more.
+func bounded(sizes model.Sizes) conditions.Value {
+	near := sizes.Near()
+	switch {
+	case sizes.LeftOut > 0:
+		return conditions.False(v1alpha1.ReasonTooManyMembers, "The model has more subscriptions than its TokenRateLimitPolicy can hold: the newest are left out, their own status says so, and their callers are refused. Delete subscriptions that are not needed, or give many of them equal rates.")
+	case len(near) > 0:
+		return conditions.True(v1alpha1.ReasonSizeNearBound, "The model's policies use most of what they can hold of: " + strings.Join(near, ", ") + ". What comes beyond is left out and its callers are refused: delete subscriptions that are not needed, give many of them equal rates, or name groups instead of users.")
+	default:
+		return conditions.True(v1alpha1.ReasonSizeWithinBounds, "")
+	}
 }
 
 func inlined(out model.Output) conditions.Value {

@@ -29,14 +29,35 @@ func AdmitTenant(model tenancy.Context, tenant string) error {
 	}
 }
 
+// DuplicateEntry refuses a subscription that names the model more than once, as
+// only objects of an earlier release can: whichever entry counted, the others
+// would say something else than what is enforced. The error is an
+// [apperr.UserError].
+func DuplicateEntry(s *v1alpha1.MaaSSubscription, model types.NamespacedName) error {
+	first := -1
+	for i, ref := range s.Spec.ModelRefs {
+		switch {
+		case ref.Namespace != model.Namespace || ref.Name != model.Name:
+		case first < 0:
+			first = i
+		default:
+			return apperr.Userf(v1alpha1.ReasonInvalidSpec, "spec.modelRefs[%d] names the same model as spec.modelRefs[%d]: merge their tokenRateLimits into one entry and remove the other.", i, first)
+		}
+	}
+	return nil
+}
+
 // AdmitRates returns the rate set of the subscription's entry for the model,
-// or why the entry cannot be enforced. The first entry for a model counts.
+// or why the entry cannot be enforced.
 func AdmitRates(s *v1alpha1.MaaSSubscription, model types.NamespacedName) (entitlement.RateSet, error) {
 	i := slices.IndexFunc(s.Spec.ModelRefs, func(ref v1alpha1.ModelSubscription) bool {
 		return ref.Namespace == model.Namespace && ref.Name == model.Name
 	})
 	if i < 0 {
 		return entitlement.RateSet{}, apperr.User(v1alpha1.ReasonNotFound, "spec.modelRefs does not name the model.")
+	}
+	if err := DuplicateEntry(s, model); err != nil {
+		return entitlement.RateSet{}, err
 	}
 	set, err := entitlement.RateSetOf(&s.Spec.ModelRefs[i])
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/opendatahub-io/maas-operator/internal/celtext"
+	"github.com/opendatahub-io/maas-operator/internal/entitlement"
 	"github.com/opendatahub-io/maas-operator/templates/values"
 )
 
@@ -43,7 +44,7 @@ func (r request) authorizationRules(subjects, oidcClient string) []values.Author
 	if oidcClient != "" {
 		rules = append(rules,
 			values.AuthorizationRule{Name: "oidc-client-bound", Predicates: []string{ofClaims(boundTo(oidcClient))}},
-			values.AuthorizationRule{Name: "oidc-username-safe", Predicates: []string{ofClaims("!" + claimedName() + ".startsWith(\"system:\")")}},
+			values.AuthorizationRule{Name: "oidc-username-safe", Predicates: []string{ofClaims(fmt.Sprintf("!%s.startsWith(%q)", claimedName(), entitlement.SystemPrefix))}},
 		)
 	}
 	rules = append(rules, values.AuthorizationRule{Name: "require-group-membership", Predicates: []string{
@@ -93,7 +94,7 @@ func subjectRule(subjects subjectSet) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("quote groups: %w", err)
 	}
-	return celtext.Or(username()+" in "+users, fmt.Sprintf("([%q] + %s).exists(g, g in %s)", authenticatedGroup, memberships(), names)), nil
+	return celtext.Or(username()+" in "+users, fmt.Sprintf("([%q] + %s).exists(g, g in %s)", entitlement.AuthenticatedGroup, memberships(), names)), nil
 }
 
 // identityProperties become auth.identity.* for rate limits and telemetry.

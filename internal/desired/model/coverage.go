@@ -51,7 +51,7 @@ func HoldsSubjects(live *unstructured.Unstructured, policy *v1alpha1.MaaSAuthPol
 			}
 		}
 	}
-	subjects, _ := unionSubjects([]*v1alpha1.MaaSAuthPolicy{policy})
+	subjects := unionSubjects([]*v1alpha1.MaaSAuthPolicy{policy})
 	return !slices.ContainsFunc(slices.Concat(subjects.Users, subjects.Groups), func(subject string) bool {
 		literal, err := celtext.String(subject)
 		return err != nil || !strings.Contains(predicates.String(), literal)

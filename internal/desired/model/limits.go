@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"k8s.io/apimachinery/pkg/types"
 
@@ -38,9 +39,6 @@ const (
 	// maxAlternatives is the number of members up to which a predicate is
 	// written with ||; above it uses the in operator.
 	maxAlternatives = 64
-	// maxPredicate bounds a predicate, in code points. cel-go refuses
-	// expressions of 100000.
-	maxPredicate = 50_000
 )
 
 // member is one subscription's valid entry for the model.
@@ -64,33 +62,34 @@ type plannedLimit struct {
 	name     string
 	members  []member
 	counters []string
+	// kept are the members that fit, sorted by age.
+	kept []member
 }
 
+// asList tells whether the predicate is written with the in operator.
+func (p plannedLimit) asList() bool { return len(p.members) > maxAlternatives }
+
 // limits groups the members by rate set. What lives in the cluster keeps a -id
-// suffix once given. The second result
-// are members whose clause no longer fits into a predicate.
-func limits(members []member, live Live) (written []values.TokenLimit, overflow []member, err error) {
-	for _, p := range plan(members, live) {
-		kept, left, err := bound(p.members)
+// suffix once given. The last result are members whose clause no longer fits.
+func limits(members []member, live Live) (written []values.TokenLimit, sizes Sizes, overflow []member, err error) {
+	planned, total, overflow, err := fit(plan(members, live))
+	if err != nil {
+		return nil, Sizes{}, nil, err
+	}
+	sizes.LimitBytes, sizes.LeftOut = total, len(overflow)
+	for _, p := range planned {
+		clause, err := membership(p.kept, p.asList())
 		if err != nil {
-			return nil, nil, err
-		}
-		overflow = append(overflow, left...)
-		if len(kept) == 0 {
-			continue
-		}
-		clause, err := membership(kept)
-		if err != nil {
-			return nil, nil, err
+			return nil, Sizes{}, nil, err
 		}
 		limit := values.TokenLimit{Name: p.name, Predicate: clause + " && " + notDiscovery, Counters: p.counters}
-		for _, rate := range kept[0].set.Rates {
+		for _, rate := range p.kept[0].set.Rates {
 			limit.Rates = append(limit.Rates, values.TokenRate{Limit: rate.Limit, Window: rate.Window})
 		}
 		written = append(written, limit)
+		sizes.Limits = append(sizes.Limits, LimitSize{Name: p.name, Members: len(p.kept), CodePoints: utf8.RuneCountInString(limit.Predicate)})
 	}
-	slices.SortFunc(overflow, member.order)
-	return written, overflow, nil
+	return written, sizes, overflow, nil
 }
 
 // plan names the limits, sorted. Legacy and short members of one rate set have
@@ -133,31 +132,11 @@ func split(group []member) (legacy, short []member) {
 	return legacy, short
 }
 
-// bound keeps the oldest members whose clauses fit into one predicate.
-func bound(group []member) (kept, overflow []member, err error) {
-	group = slices.SortedFunc(slices.Values(group), member.order)
-	size := len(idProperty) + len(keyProperty) + len(notDiscovery) + len("( in [] ||  in []) && ")
-	for i, m := range group {
-		literal, err := celtext.String(m.id)
-		if err != nil {
-			return nil, nil, fmt.Errorf("quote the key of subscription %s: %w", m.key, err)
-		}
-		size += len(literal) + len(", ")
-		if len(group) <= maxAlternatives {
-			size += len(keyProperty) + len(" ==  || ")
-		}
-		if size > maxPredicate {
-			return group[:i], group[i:], nil
-		}
-	}
-	return group, nil, nil
-}
-
 // membership is the predicate that the selected subscription is one of the
 // members.
-func membership(group []member) (string, error) {
+func membership(group []member, asList bool) (string, error) {
 	legacy, short := split(group)
-	if len(group) > maxAlternatives {
+	if asList {
 		return oneOfLists(short, legacy)
 	}
 	clauses := make([]string, 0, len(group))

@@ -112,16 +112,16 @@ type Output struct {
 func Build(in Input) (Output, error) {
 	out := Output{SubjectsInlined: true}
 	var err error
-	if out.AuthPolicy, out.SubjectsInlined, err = authPolicy(in); err != nil {
+	if err = out.buildAuthPolicy(in); err != nil {
 		return Output{}, fmt.Errorf("compute AuthPolicy of model %s: %w", in.Model, err)
 	}
-	if out.TokenRateLimitPolicy, out.Overflow, err = tokenRateLimitPolicy(in); err != nil {
+	if err = out.buildTokenRateLimitPolicy(in); err != nil {
 		return Output{}, fmt.Errorf("compute TokenRateLimitPolicy of model %s: %w", in.Model, err)
 	}
 	return out, nil
 }
 
-func authPolicy(in Input) (*values.ModelAuthPolicy, bool, error) {
+func (out *Output) buildAuthPolicy(in Input) error {
 	var accepted []*v1alpha1.MaaSAuthPolicy
 	for _, p := range in.AuthPolicies {
 		if p.Object.DeletionTimestamp == nil && AdmitTenant(in.Tenant, p.Tenant) == nil {
@@ -129,24 +129,25 @@ func authPolicy(in Input) (*values.ModelAuthPolicy, bool, error) {
 		}
 	}
 	if len(accepted) == 0 {
-		return nil, true, nil
+		return nil
 	}
 	model, err := celtext.String(in.Model.String())
 	if err != nil {
-		return nil, true, fmt.Errorf("quote model: %w", err)
+		return fmt.Errorf("quote model: %w", err)
 	}
 	r := request{acceptKeyHeader: in.AcceptKeyHeader, model: model}
-	subjects, inlined := unionSubjects(accepted)
+	subjects := unionSubjects(accepted)
+	out.Sizes.Subjects, out.Sizes.SubjectBytes = subjects.count(), subjects.bytes()
 	allowed := ""
-	if inlined {
+	if out.SubjectsInlined = subjects.fits(); out.SubjectsInlined {
 		if allowed, err = subjectRule(subjects); err != nil {
-			return nil, true, err
+			return err
 		}
 	}
 	oidcClient := ""
 	if in.Tenant.OIDC != nil {
 		if oidcClient, err = celtext.String(in.Tenant.OIDC.ClientID); err != nil {
-			return nil, true, fmt.Errorf("quote OIDC client id: %w", err)
+			return fmt.Errorf("quote OIDC client id: %w", err)
 		}
 	}
 	policy := r.policy(in)
@@ -155,7 +156,8 @@ func authPolicy(in Input) (*values.ModelAuthPolicy, bool, error) {
 		v1alpha1.AnnotationAuthPolicyGenerations: generations(accepted),
 	}
 	policy.Rules = r.authorizationRules(allowed, oidcClient)
-	return &policy, inlined, nil
+	out.AuthPolicy = &policy
+	return nil
 }
 
 // policy writes what does not depend on the contributors.
@@ -192,7 +194,37 @@ func (r request) policy(in Input) values.ModelAuthPolicy {
 	return policy
 }
 
-func tokenRateLimitPolicy(in Input) (*values.ModelTokenRateLimitPolicy, []types.NamespacedName, error) {
+func (out *Output) buildTokenRateLimitPolicy(in Input) error {
+	members := in.members()
+	written, sizes, overflow, err := limits(members, in.Live)
+	if err != nil {
+		return err
+	}
+	out.Overflow = memberKeys(overflow)
+	out.Sizes.Limits, out.Sizes.LimitBytes, out.Sizes.LeftOut = sizes.Limits, sizes.LimitBytes, sizes.LeftOut
+	if len(written) == 0 {
+		return nil
+	}
+	annotations := map[string]string{}
+	if len(overflow) > 0 {
+		annotations[v1alpha1.AnnotationExcludedSubscriptions] = contributors(out.Overflow)
+	}
+	annotations[v1alpha1.AnnotationSubscriptions] = contributors(sets.New(memberKeys(members)...).Delete(out.Overflow...).UnsortedList())
+	out.TokenRateLimitPolicy = &values.ModelTokenRateLimitPolicy{
+		Meta: values.Meta{
+			Name:        TokenRateLimitPolicyName(in.Model.Name),
+			Namespace:   in.Model.Namespace,
+			Labels:      labels(in.Model, v1alpha1.PartOfSubscription, v1alpha1.ComponentTokenRateLimitPolicy),
+			Annotations: annotations,
+		},
+		Target: values.RouteTarget{Name: in.Route},
+		Limits: written,
+	}
+	return nil
+}
+
+// members are the subscriptions that get a limit.
+func (in Input) members() []member {
 	members := make([]member, 0, len(in.Subscriptions))
 	for _, s := range in.Subscriptions {
 		if s.Object.DeletionTimestamp != nil || AdmitTenant(in.Tenant, s.Tenant) != nil {
@@ -209,24 +241,5 @@ func tokenRateLimitPolicy(in Input) (*values.ModelTokenRateLimitPolicy, []types.
 		}
 		members = append(members, memberOf(s.Object, in.Model, set, identity))
 	}
-	written, overflow, err := limits(members, in.Live)
-	if err != nil || len(written) == 0 {
-		return nil, memberKeys(overflow), err
-	}
-	left := memberKeys(overflow)
-	annotations := map[string]string{}
-	if len(left) > 0 {
-		annotations[v1alpha1.AnnotationExcludedSubscriptions] = contributors(left)
-	}
-	annotations[v1alpha1.AnnotationSubscriptions] = contributors(sets.New(memberKeys(members)...).Delete(left...).UnsortedList())
-	return &values.ModelTokenRateLimitPolicy{
-		Meta: values.Meta{
-			Name:        TokenRateLimitPolicyName(in.Model.Name),
-			Namespace:   in.Model.Namespace,
-			Labels:      labels(in.Model, v1alpha1.PartOfSubscription, v1alpha1.ComponentTokenRateLimitPolicy),
-			Annotations: annotations,
-		},
-		Target: values.RouteTarget{Name: in.Route},
-		Limits: written,
-	}, left, nil
+	return members
 }

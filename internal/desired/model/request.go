@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/opendatahub-io/maas-operator/internal/celtext"
+	"github.com/opendatahub-io/maas-operator/internal/entitlement"
 )
 
 const (
@@ -14,11 +15,6 @@ const (
 	keyPrefix = "sk-oai-"
 	// bearer stands before a credential in the Authorization header.
 	bearer = "Bearer "
-	// authenticatedGroup is the group of every caller whose identity is known.
-	authenticatedGroup = "system:authenticated"
-	// safeGroup is the pattern of group names that are passed on. It has no
-	// comma and no quote, so that joined names stay unambiguous.
-	safeGroup = "^[A-Za-z0-9:._/-]+$"
 )
 
 // What the pipeline knows, each with a value that says nothing for when it does
@@ -163,7 +159,7 @@ func subject() string {
 // system: groups an external provider claims.
 func memberships() string {
 	return byIdentity(celtext.Let(key, keyReply, list(key, "groups")),
-		list(who, "groups")+".filter(g, type(g) == string && !g.startsWith(\"system:\"))",
+		fmt.Sprintf("%s.filter(g, type(g) == string && !g.startsWith(%q))", list(who, "groups"), entitlement.SystemPrefix),
 		ofUser(list(who+".user", "groups"), "[]"))
 }
 
@@ -172,7 +168,7 @@ func memberships() string {
 // safe character set are dropped.
 func groups() string {
 	return fmt.Sprintf("([%q] + %s.filter(g, type(g) == string && g != %q && g.matches(%q)))",
-		authenticatedGroup, memberships(), authenticatedGroup, safeGroup)
+		entitlement.AuthenticatedGroup, memberships(), entitlement.AuthenticatedGroup, entitlement.SafeGroupPattern)
 }
 
 // requestedSubscription is the key's own subscription, or what a token caller

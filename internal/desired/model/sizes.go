@@ -20,6 +20,8 @@ type Sizes struct {
 	Subjects, SubjectBytes int
 	// Limits are those of the TokenRateLimitPolicy, in its order.
 	Limits []LimitSize
+	// LimitBytes is about what the limits add to the TokenRateLimitPolicy's JSON.
+	LimitBytes int
 	// LeftOut is the number of subscriptions the TokenRateLimitPolicy has no
 	// room for.
 	LeftOut int
@@ -98,4 +100,38 @@ func quotedSize(text string) int {
 		}
 	}
 	return size
+}
+
+const (
+	// maxObject bounds a generated object, in bytes of JSON: etcd takes requests of
+	// 1.5 MiB, and the API server adds managedFields.
+	maxObject = 1 << 20
+	// maxAnnotations is what the API server allows an object's annotations
+	// together, in bytes.
+	maxAnnotations = 256 << 10
+)
+
+// Near names, in words for a message, the bounds of which four fifths are used;
+// of annotations one half, since their lists are cut before they come close. It
+// is empty while there is room.
+func (s Sizes) Near() []string {
+	var near []string
+	add := func(used, of, bound int, name string) {
+		if used*of > bound*(of-1) {
+			near = append(near, name)
+		}
+	}
+	add(max(s.AuthPolicy.Bytes, s.TokenRateLimitPolicy.Bytes), 5, maxObject, "the size of an object (1 MiB)")
+	add(max(s.AuthPolicy.AnnotationBytes, s.TokenRateLimitPolicy.AnnotationBytes), 2, maxAnnotations, "an object's annotations (256 KiB)")
+	add(s.LimitBytes, 5, maxLimits, "the limits together (768 KiB)")
+	longest := 0
+	for _, limit := range s.Limits {
+		longest = max(longest, limit.CodePoints)
+	}
+	add(longest, 5, maxPredicate, "the subscriptions of equal rates (50000 characters)")
+	if s.Subjects <= maxSubjects && s.SubjectBytes <= maxSubjectBytes { // Else SubjectsInlined says so.
+		add(s.Subjects, 5, maxSubjects, "the subjects (256)")
+		add(s.SubjectBytes, 5, maxSubjectBytes, "the names of subjects (16 KiB)")
+	}
+	return near
 }

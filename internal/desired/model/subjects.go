@@ -6,7 +6,6 @@ package model
 import (
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strconv"
 
@@ -24,47 +23,53 @@ const (
 	maxSubjectBytes = 16 << 10
 )
 
-var safeGroupPattern = regexp.MustCompile(safeGroup)
-
 // subjectSet is the sorted union of the subjects of a model.
 type subjectSet struct {
 	Users, Groups []string
 }
 
-// unionSubjects merges the subjects of the policies. The second result is
-// false when they exceed the bound. Groups outside the safe character set are
-// left out: no caller is ever a member of one.
-func unionSubjects(policies []*v1alpha1.MaaSAuthPolicy) (subjectSet, bool) {
+// unionSubjects merges the subjects of the policies. Groups outside the safe
+// character set are left out: no caller is ever a member of one.
+func unionSubjects(policies []*v1alpha1.MaaSAuthPolicy) subjectSet {
 	users, groups := map[string]bool{}, map[string]bool{}
-	size := 0
 	for _, p := range policies {
 		for _, user := range p.Spec.Subjects.Users {
-			if user != "" && !users[user] {
+			if user != "" {
 				users[user] = true
-				size += len(user)
 			}
 		}
 		for _, group := range p.Spec.Subjects.Groups {
-			if safeGroupPattern.MatchString(group.Name) && !groups[group.Name] {
+			if entitlement.SafeGroup(group.Name) {
 				groups[group.Name] = true
-				size += len(group.Name)
 			}
 		}
 	}
-	set := subjectSet{Users: slices.Sorted(maps.Keys(users)), Groups: slices.Sorted(maps.Keys(groups))}
-	return set, len(users)+len(groups) <= maxSubjects && size <= maxSubjectBytes
+	return subjectSet{Users: slices.Sorted(maps.Keys(users)), Groups: slices.Sorted(maps.Keys(groups))}
 }
+
+func (s subjectSet) count() int { return len(s.Users) + len(s.Groups) }
+
+func (s subjectSet) bytes() int {
+	size := 0
+	for _, name := range slices.Concat(s.Users, s.Groups) {
+		size += len(name)
+	}
+	return size
+}
+
+// fits tells whether an AuthPolicy can hold the subjects.
+func (s subjectSet) fits() bool { return s.count() <= maxSubjects && s.bytes() <= maxSubjectBytes }
 
 // Subjects counts the subjects of a policy who could call, and lists the groups
 // that nobody can be a member of.
 func Subjects(policy *v1alpha1.MaaSAuthPolicy) (usable int, unusable []string) {
-	set, _ := unionSubjects([]*v1alpha1.MaaSAuthPolicy{policy})
+	set := unionSubjects([]*v1alpha1.MaaSAuthPolicy{policy})
 	for _, group := range policy.Spec.Subjects.Groups {
-		if !safeGroupPattern.MatchString(group.Name) {
+		if !entitlement.SafeGroup(group.Name) {
 			unusable = append(unusable, strconv.Quote(group.Name))
 		}
 	}
-	return len(set.Users) + len(set.Groups), unusable
+	return set.count(), unusable
 }
 
 // generations lists which generation of each policy was read.
