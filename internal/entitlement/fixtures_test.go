@@ -5,7 +5,6 @@ package entitlement_test
 
 import (
 	"errors"
-	"slices"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -135,20 +134,20 @@ func index(subscriptions ...subscription) *entitlement.Index {
 }
 
 // member is a token caller in the given groups.
-func member(t testing.TB, groups ...string) entitlement.Caller {
-	t.Helper()
+func member(tb testing.TB, groups ...string) entitlement.Caller {
+	tb.Helper()
 	c, err := entitlement.FromToken("alice", groups)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return c
 }
 
-func keyOwner(t testing.TB, subscription string, groups ...string) entitlement.Caller {
-	t.Helper()
+func keyOwner(tb testing.TB, subscription string, groups ...string) entitlement.Caller {
+	tb.Helper()
 	c, err := entitlement.FromKey("alice", groups, subscription)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return c
 }
@@ -171,13 +170,4 @@ func nameOf(s *v1alpha1.MaaSSubscription) string {
 		return ""
 	}
 	return s.Namespace + "/" + s.Name
-}
-
-func names(subscriptions []*v1alpha1.MaaSSubscription) []string {
-	out := make([]string, 0, len(subscriptions))
-	for _, s := range subscriptions {
-		out = append(out, nameOf(s))
-	}
-	slices.Sort(out)
-	return out
 }

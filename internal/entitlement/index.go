@@ -94,7 +94,7 @@ func NewIndex(tenant string, facts Facts) *Index {
 	}
 	slices.SortFunc(x.subscriptions, func(a, b *subscription) int { return a.rank.Compare(b.rank) })
 	for i, s := range x.subscriptions {
-		s.number = int32(i) //nolint:gosec // A cluster holds fewer than 2^31 objects.
+		s.number = int32(i)
 		x.addSubscription(s)
 	}
 	x.addPolicies(tenant, facts.AuthPolicies)
@@ -168,7 +168,7 @@ func (x *Index) addPolicies(tenant string, policies []Tenanted[*v1alpha1.MaaSAut
 		if !counts(p.Object, p.Tenant, tenant) || p.Object.DeletionTimestamp != nil {
 			continue
 		}
-		number := int32(i) //nolint:gosec // A cluster holds fewer than 2^31 objects.
+		number := int32(i)
 		x.subjects.add(number, p.Object.Spec.Subjects.Users, p.Object.Spec.Subjects.Groups)
 		for _, ref := range p.Object.Spec.ModelRefs {
 			// A model that no subscription names cannot be called.

@@ -29,23 +29,30 @@ func ParseName(text string) (types.NamespacedName, error) {
 	return types.NamespacedName{Namespace: namespace, Name: name}, nil
 }
 
-// nameOf tells whether text is made of lower case letters, digits and inner
-// hyphens, and of several such parts where dots are allowed.
+// nameOf tells whether text is a label, or several with dots between them where
+// dots are allowed.
 func nameOf(text string, longest int, dots bool) bool {
-	if text == "" || len(text) > longest {
+	if len(text) > longest || !dots && strings.Contains(text, ".") {
 		return false
 	}
-	edge := true // At the start of a part, where no hyphen may stand.
+	for part := range strings.SplitSeq(text, ".") {
+		if !label(part) {
+			return false
+		}
+	}
+	return true
+}
+
+// label tells whether text is made of lower case letters, digits and inner
+// hyphens.
+func label(text string) bool {
 	for i := range len(text) {
 		switch c := text[i]; {
 		case 'a' <= c && c <= 'z' || '0' <= c && c <= '9':
-			edge = false
-		case c == '-' && !edge && text[min(i+1, len(text)-1)] != '.':
-		case c == '.' && dots && !edge:
-			edge = true
+		case c == '-' && i > 0 && i < len(text)-1:
 		default:
 			return false
 		}
 	}
-	return !edge && text[len(text)-1] != '-'
+	return text != ""
 }
