@@ -27,7 +27,7 @@ func Covered(limits []kuadrant.Limit, s *v1alpha1.MaaSSubscription, model types.
 		return false
 	}
 	return slices.ContainsFunc(limits, func(l kuadrant.Limit) bool {
-		return (l.Name == set.Name || l.Name == set.Name+shortSuffix) && strings.Contains(l.Predicate, clause)
+		return slices.Contains([]string{set.Name, set.Name + shortSuffix, set.Name + legacySuffix}, l.Name) && strings.Contains(l.Predicate, clause)
 	})
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
 	"github.com/opendatahub-io/maas-operator/internal/celtext"
 	"github.com/opendatahub-io/maas-operator/internal/entitlement"
+	"github.com/opendatahub-io/maas-operator/internal/kuadrant"
 	"github.com/opendatahub-io/maas-operator/templates/values"
 )
 
@@ -33,8 +34,10 @@ const (
 	notDiscovery = "!request.url_path.endsWith(\"/v1/models\")"
 
 	// shortSuffix names the limit of the short members beside a legacy group
-	// of the same rates.
-	shortSuffix = "-id"
+	// of the same rates; legacySuffix that of legacy members who come to a short
+	// group, when they take its rates.
+	shortSuffix  = "-id"
+	legacySuffix = "-key"
 
 	// maxAlternatives is the number of members up to which a predicate is
 	// written with ||; above it uses the in operator.
@@ -93,7 +96,9 @@ func limits(members []member, live Live) (written []values.TokenLimit, sizes Siz
 }
 
 // plan names the limits, sorted. Legacy and short members of one rate set have
-// different counters and so need a limit each.
+// different counters and so need a limit each. A name is part of a quota's
+// counters, so a living limit keeps its name: whoever comes second gets a suffix
+// and keeps it.
 func plan(members []member, live Live) []plannedLimit {
 	groups := map[string][]member{}
 	for _, m := range members {
@@ -106,19 +111,44 @@ func plan(members []member, live Live) []plannedLimit {
 			continue
 		}
 		legacy, short := split(group)
-		shortName := name
-		if len(legacy) > 0 {
-			out = append(out, plannedLimit{name: name, members: legacy, counters: []string{keyProperty, userProperty}})
+		ofLegacy, ofShort := live.nameOfLegacy(name, len(short) > 0), live.nameOfShort(name)
+		if len(legacy) > 0 && ofLegacy == name {
+			ofShort = name + shortSuffix
 		}
-		if len(legacy) > 0 || live.has(name+shortSuffix) {
-			shortName += shortSuffix
+		if len(legacy) > 0 {
+			out = append(out, plannedLimit{name: ofLegacy, members: legacy, counters: []string{keyProperty, userProperty}})
 		}
 		if len(short) > 0 {
-			out = append(out, plannedLimit{name: shortName, members: short, counters: []string{idProperty, userProperty}})
+			out = append(out, plannedLimit{name: ofShort, members: short, counters: []string{idProperty, userProperty}})
 		}
 	}
 	slices.SortFunc(out, func(a, b plannedLimit) int { return cmp.Compare(a.name, b.name) })
 	return out
+}
+
+// nameOfShort is the name of the limit of the short members of a rate set,
+// unless the legacy members have it.
+func (l Live) nameOfShort(name string) string {
+	if l.has(name + shortSuffix) {
+		return name + shortSuffix
+	}
+	return name
+}
+
+// nameOfLegacy is the name of the limit of the legacy members of a rate set:
+// its own, unless the short members were there first.
+func (l Live) nameOfLegacy(name string, besideShort bool) string {
+	if l.has(name+legacySuffix) || besideShort && l.ownedByShort(name) {
+		return name + legacySuffix
+	}
+	return name
+}
+
+// ownedByShort tells whether a limit holds short members.
+func (l Live) ownedByShort(name string) bool {
+	return slices.ContainsFunc(l.Limits, func(limit kuadrant.Limit) bool {
+		return limit.Name == name && strings.Contains(limit.Predicate, idProperty)
+	})
 }
 
 func split(group []member) (legacy, short []member) {

@@ -40,6 +40,7 @@ func TestLimits(t *testing.T) {
 	tests := map[string]struct {
 		subscriptions []model.Subscription
 		live          []string
+		living        []kuadrant.Limit
 		want          []values.TokenLimit
 	}{
 		"one member is a bare equality": {
@@ -66,6 +67,31 @@ func TestLimits(t *testing.T) {
 			live:          []string{"tokens-100-per-1m", "tokens-100-per-1m-id"},
 			want:          []values.TokenLimit{{Name: "tokens-100-per-1m-id", Rates: perMinute, Predicate: goldID + discovery, Counters: shortCounters}},
 		},
+		"a legacy member who comes to a short group takes nothing from it": {
+			subscriptions: []model.Subscription{short("gold", rate(100, "1m")), legacy("silver", rate(100, "1m"))},
+			living:        []kuadrant.Limit{{Name: "tokens-100-per-1m", Predicate: goldID + discovery}},
+			want: []values.TokenLimit{
+				{Name: "tokens-100-per-1m", Rates: perMinute, Predicate: goldID + discovery, Counters: shortCounters},
+				{Name: "tokens-100-per-1m-key", Rates: perMinute, Predicate: silverKey + discovery, Counters: legacyCounters},
+			},
+		},
+		"a legacy member who came to a short group keeps its limit when that is gone": {
+			subscriptions: []model.Subscription{legacy("silver", rate(100, "1m"))},
+			live:          []string{"tokens-100-per-1m-key"},
+			want:          []values.TokenLimit{{Name: "tokens-100-per-1m-key", Rates: perMinute, Predicate: silverKey + discovery, Counters: legacyCounters}},
+		},
+		"a legacy member has a name whose short members are gone": {
+			subscriptions: []model.Subscription{legacy("silver", rate(100, "1m"))},
+			living:        []kuadrant.Limit{{Name: "tokens-100-per-1m", Predicate: goldID + discovery}},
+			want:          []values.TokenLimit{{Name: "tokens-100-per-1m", Rates: perMinute, Predicate: silverKey + discovery, Counters: legacyCounters}},
+		},
+		"windows count as they are written, and numbers sort as text": {
+			subscriptions: []model.Subscription{short("gold", rate(9, "1m"), rate(10, "1m"), rate(9, "1m")), short("silver", rate(9, "60s"), rate(10, "60s"))},
+			want: []values.TokenLimit{
+				{Name: "tokens-10-per-1m-9-per-1m", Rates: []values.TokenRate{{Limit: 10, Window: "1m"}, {Limit: 9, Window: "1m"}}, Predicate: goldID + discovery, Counters: shortCounters},
+				{Name: "tokens-10-per-60s-9-per-60s", Rates: []values.TokenRate{{Limit: 10, Window: "60s"}, {Limit: 9, Window: "60s"}}, Predicate: silverID + discovery, Counters: shortCounters},
+			},
+		},
 		"a suffix of other rates does not spread": {
 			subscriptions: []model.Subscription{short("gold", rate(100, "1m"))},
 			live:          []string{"tokens-200-per-1m-id"},
@@ -90,7 +116,7 @@ func TestLimits(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			in := input()
-			in.Subscriptions = test.subscriptions
+			in.Subscriptions, in.Live.Limits = test.subscriptions, test.living
 			for _, name := range test.live {
 				in.Live.Limits = append(in.Live.Limits, kuadrant.Limit{Name: name})
 			}
