@@ -20,6 +20,7 @@ import (
 	"github.com/opendatahub-io/maas-operator/internal/desired/model"
 	"github.com/opendatahub-io/maas-operator/internal/facts"
 	"github.com/opendatahub-io/maas-operator/internal/index"
+	"github.com/opendatahub-io/maas-operator/internal/metrics"
 	"github.com/opendatahub-io/maas-operator/internal/tenancy/lookup"
 )
 
@@ -31,6 +32,8 @@ type Reconciler struct {
 	Tenants lookup.Tenants
 	// Events records transitions.
 	Events events.EventRecorder
+	// Metrics counts and measures; nil for none.
+	Metrics *metrics.Metrics
 	// MaxConcurrentReconciles is the number of objects worked on at once.
 	MaxConcurrentReconciles int
 }
@@ -45,6 +48,7 @@ type Reconciler struct {
 func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, apis *facts.OptionalAPIs) error {
 	kind := contributor.Kind[*v1alpha1.MaaSAuthPolicy]{
 		Name:       "authpolicy",
+		Kind:       v1alpha1.KindMaaSAuthPolicy,
 		New:        func() *v1alpha1.MaaSAuthPolicy { return &v1alpha1.MaaSAuthPolicy{} },
 		NewList:    func() client.ObjectList { return &v1alpha1.MaaSAuthPolicyList{} },
 		Index:      index.AuthPolicyByModel,
@@ -53,6 +57,9 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, api
 		Finalizer:  v1alpha1.FinalizerAuthPolicyCleanup,
 		Status:     func(p *v1alpha1.MaaSAuthPolicy) any { return &p.Status },
 		Conditions: func(p *v1alpha1.MaaSAuthPolicy) *[]metav1.Condition { return &p.Status.Conditions },
+		Standing: func(p *v1alpha1.MaaSAuthPolicy) metrics.Standing {
+			return metrics.Standing{Phase: p.Status.Phase, ObservedGeneration: p.Status.ObservedGeneration}
+		},
 	}
-	return contributor.New(kind, r, r.Client, r.Events).SetupWithManager(ctx, mgr, apis, r.MaxConcurrentReconciles)
+	return contributor.New(kind, r, r.Client, r.Events, r.Metrics).SetupWithManager(ctx, mgr, apis, r.MaxConcurrentReconciles)
 }

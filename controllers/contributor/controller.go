@@ -28,6 +28,7 @@ import (
 	"github.com/opendatahub-io/maas-operator/internal/desired/attachment"
 	"github.com/opendatahub-io/maas-operator/internal/facts"
 	"github.com/opendatahub-io/maas-operator/internal/finalizer"
+	"github.com/opendatahub-io/maas-operator/internal/metrics"
 )
 
 // Judge knows one kind of contributors.
@@ -49,8 +50,8 @@ type Judge[T client.Object] interface {
 
 // Kind describes a kind of contributors.
 type Kind[T client.Object] struct {
-	// Name is the controller's.
-	Name string
+	// Name is the controller's, Kind that of the objects.
+	Name, Kind string
 	// New makes an empty object, NewList an empty list.
 	New     func() T
 	NewList func() client.ObjectList
@@ -62,24 +63,28 @@ type Kind[T client.Object] struct {
 	PolicyName func(model string) string
 	// Finalizer is one that earlier releases put on the objects.
 	Finalizer string
-	// Status is the status of an object, Conditions the conditions in it.
+	// Status is the status of an object, Conditions the conditions in it, and
+	// Standing how far it has come.
 	Status     func(T) any
 	Conditions func(T) *[]metav1.Condition
+	Standing   func(T) metrics.Standing
 }
 
 // Controller reports on one kind of contributors. Make it with [New].
 type Controller[T client.Object] struct {
-	kind   Kind[T]
-	judge  Judge[T]
-	client client.Client
-	clock  clock.PassiveClock
-	events events.EventRecorder
-	failed memory
+	kind    Kind[T]
+	judge   Judge[T]
+	client  client.Client
+	clock   clock.PassiveClock
+	events  events.EventRecorder
+	metrics *metrics.Metrics
+	failed  memory
 }
 
-// New returns a controller that reads from the client's cache.
-func New[T client.Object](kind Kind[T], judge Judge[T], c client.Client, recorder events.EventRecorder) *Controller[T] {
-	return &Controller[T]{kind: kind, judge: judge, client: c, clock: clock.RealClock{}, events: recorder}
+// New returns a controller that reads from the client's cache. Without metrics
+// nothing is measured.
+func New[T client.Object](kind Kind[T], judge Judge[T], c client.Client, recorder events.EventRecorder, m *metrics.Metrics) *Controller[T] {
+	return &Controller[T]{kind: kind, judge: judge, client: c, clock: clock.RealClock{}, events: recorder, metrics: m}
 }
 
 // Reconcile brings the status of one object up to date.
@@ -88,6 +93,7 @@ func (c *Controller[T]) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.R
 	if err := c.client.Get(ctx, req.NamespacedName, object); err != nil {
 		if apierrors.IsNotFound(err) {
 			c.failed.forget(req.NamespacedName)
+			c.metrics.Gone(c.kind.Kind, req.NamespacedName)
 			return ctrl.Result{}, nil
 		}
 		return ctrl.Result{}, fmt.Errorf("read %s of controller %s: %w", req, c.kind.Name, err)
@@ -133,5 +139,13 @@ func (c *Controller[T]) report(ctx context.Context, object T) (time.Time, error)
 		}
 	}
 	c.announce(before, object)
+	c.measure(ctx, before, object, references)
 	return attachment.Until(references), nil
+}
+
+// measure hands on what became of the object.
+func (c *Controller[T]) measure(ctx context.Context, before, after T, references []attachment.Reference) {
+	standing := c.kind.Standing(after)
+	metrics.Judge(ctx, metrics.OfPhase(standing.Phase))
+	c.metrics.Reported(metrics.Report{Kind: c.kind.Kind, Object: after, Before: c.kind.Standing(before), After: standing, References: references})
 }

@@ -39,7 +39,7 @@ func (c *Controller[T]) SetupWithManager(ctx context.Context, mgr ctrl.Manager, 
 		Watches(&v1alpha1.MaasTenantConfig{}, r.OfNamespace(), builder.WithPredicates(trigger.OnUpdate(trigger.Drifted))).
 		Watches(&v1alpha1.Tenant{}, r.OfNamespace(), builder.WithPredicates(trigger.OnUpdate(trigger.Drifted))).
 		Watches(&corev1.Namespace{}, r.OfNamespace(), builder.WithPredicates(trigger.TenantNamespace)).
-		Build(c)
+		Build(c.metrics.Wrap(c.kind.Name, c.kind.Kind, c))
 	if err != nil {
 		return fmt.Errorf("set up controller %s: %w", c.kind.Name, err)
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
 	"github.com/opendatahub-io/maas-operator/controllers/trigger"
 	"github.com/opendatahub-io/maas-operator/internal/conditions"
+	"github.com/opendatahub-io/maas-operator/internal/metrics"
 	"github.com/opendatahub-io/maas-operator/internal/tenancy/lookup"
 )
 
@@ -37,6 +38,8 @@ type Reconciler struct {
 	Client client.Client
 	// Tenants finds the tenants of namespaces.
 	Tenants lookup.Tenants
+	// Metrics counts and measures; nil for none.
+	Metrics *metrics.Metrics
 
 	clock clock.PassiveClock
 }
@@ -51,7 +54,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	err := ctrl.NewControllerManagedBy(mgr).
 		Named("priority").
 		Watches(&v1alpha1.MaaSSubscription{}, collect, builder.WithPredicates(trigger.OnUpdate(moved))).
-		Complete(r)
+		Complete(r.Metrics.Wrap("priority", v1alpha1.KindMaaSSubscription, r))
 	if err != nil {
 		return fmt.Errorf("set up controller priority: %w", err)
 	}

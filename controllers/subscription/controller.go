@@ -21,6 +21,7 @@ import (
 	"github.com/opendatahub-io/maas-operator/internal/desired/model"
 	"github.com/opendatahub-io/maas-operator/internal/facts"
 	"github.com/opendatahub-io/maas-operator/internal/index"
+	"github.com/opendatahub-io/maas-operator/internal/metrics"
 	"github.com/opendatahub-io/maas-operator/internal/tenancy/lookup"
 )
 
@@ -32,6 +33,8 @@ type Reconciler struct {
 	Tenants lookup.Tenants
 	// Events records transitions.
 	Events events.EventRecorder
+	// Metrics counts and measures; nil for none.
+	Metrics *metrics.Metrics
 	// MaxConcurrentReconciles is the number of objects worked on at once.
 	MaxConcurrentReconciles int
 }
@@ -46,6 +49,7 @@ type Reconciler struct {
 func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, apis *facts.OptionalAPIs) error {
 	kind := contributor.Kind[*v1alpha1.MaaSSubscription]{
 		Name:       "subscription",
+		Kind:       v1alpha1.KindMaaSSubscription,
 		New:        func() *v1alpha1.MaaSSubscription { return &v1alpha1.MaaSSubscription{} },
 		NewList:    func() client.ObjectList { return &v1alpha1.MaaSSubscriptionList{} },
 		Index:      index.SubscriptionByModel,
@@ -54,6 +58,9 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, api
 		Finalizer:  v1alpha1.FinalizerSubscriptionCleanup,
 		Status:     func(s *v1alpha1.MaaSSubscription) any { return &s.Status },
 		Conditions: func(s *v1alpha1.MaaSSubscription) *[]metav1.Condition { return &s.Status.Conditions },
+		Standing: func(s *v1alpha1.MaaSSubscription) metrics.Standing {
+			return metrics.Standing{Phase: s.Status.Phase, ObservedGeneration: s.Status.ObservedGeneration}
+		},
 	}
-	return contributor.New(kind, r, r.Client, r.Events).SetupWithManager(ctx, mgr, apis, r.MaxConcurrentReconciles)
+	return contributor.New(kind, r, r.Client, r.Events, r.Metrics).SetupWithManager(ctx, mgr, apis, r.MaxConcurrentReconciles)
 }
