@@ -57,6 +57,10 @@ func bindFlags(f *pflag.FlagSet, c *Config) {
 	f.StringVar(&c.PprofBindAddress, "pprof-bind-address", c.PprofBindAddress, "loopback address for CPU and memory profiles under /debug/pprof, for example 127.0.0.1:6060; 0 switches them off")
 	f.BoolVar(&c.LeaderElect, "leader-elect", c.LeaderElect, "reconcile only while holding the lease, so that several replicas may run")
 
+	f.BoolVar(&c.EnableWebhooks, "enable-webhooks", c.EnableWebhooks, "serve the admission webhooks; false where config/webhook is not installed, else the API server refuses what it cannot have checked")
+	f.StringVar(&c.WebhookBindAddress, "webhook-bind-address", c.WebhookBindAddress, "address of the admission webhooks")
+	f.StringVar(&c.WebhookCertDir, "webhook-cert-dir", c.WebhookCertDir, "directory with the serving certificate of the admission webhooks, tls.crt and tls.key, from Secret "+webhookSecret+"; a renewed one is taken up without a restart")
+
 	f.StringVar(&c.GatewayName, "gateway-name", c.GatewayName, "name of the default tenant's Gateway")
 	f.StringVar(&c.GatewayNamespace, "gateway-namespace", c.GatewayNamespace, "namespace of Gateways")
 	f.StringVar(&c.ControllerNamespace, "controller-namespace", c.ControllerNamespace, "namespace this program runs in")

@@ -37,6 +37,11 @@ type Config struct {
 	HealthProbeBindAddress string
 	PprofBindAddress       string
 	LeaderElect            bool
+	// EnableWebhooks serves the admission webhooks at WebhookBindAddress with the
+	// certificate in WebhookCertDir.
+	EnableWebhooks     bool
+	WebhookBindAddress string
+	WebhookCertDir     string
 
 	GatewayName           string
 	GatewayNamespace      string
@@ -66,6 +71,9 @@ func DefaultConfig() Config {
 		MetricsSecure:           true,
 		HealthProbeBindAddress:  ":8081",
 		PprofBindAddress:        disabled,
+		EnableWebhooks:          true,
+		WebhookBindAddress:      ":9443",
+		WebhookCertDir:          "/tmp/k8s-webhook-server/serving-certs",
 		GatewayName:             "maas-default-gateway",
 		GatewayNamespace:        "openshift-ingress",
 		ControllerNamespace:     "opendatahub",
@@ -111,6 +119,10 @@ func (c Config) Validate() error {
 	}
 	note("metrics-bind-address", addressProblem(c.MetricsBindAddress))
 	note("health-probe-bind-address", addressProblem(c.HealthProbeBindAddress))
+	if c.EnableWebhooks {
+		note("webhook-bind-address", webhookAddressProblem(c.WebhookBindAddress))
+		note("webhook-cert-dir", certDirProblem(c.WebhookCertDir))
+	}
 	note("pprof-bind-address", loopbackProblem(c.PprofBindAddress))
 	note("metadata-cache-ttl", secondsProblem(c.MetadataCacheTTL))
 	note("authz-cache-ttl", secondsProblem(c.AuthzCacheTTL))

@@ -38,6 +38,7 @@ func TestDefaultsAreThoseOfTheSpecification(t *testing.T) {
 	}
 	want := &Config{
 		MetricsBindAddress: ":8443", MetricsSecure: true, HealthProbeBindAddress: ":8081", PprofBindAddress: "0",
+		EnableWebhooks: true, WebhookBindAddress: ":9443", WebhookCertDir: "/tmp/k8s-webhook-server/serving-certs",
 		GatewayName: "maas-default-gateway", GatewayNamespace: "openshift-ingress",
 		ControllerNamespace: "opendatahub", InfraNamespace: "AUTO", SubscriptionNamespace: "models-as-a-service",
 		AITenantNamespace: "ai-tenants", MonitoringNamespace: "opendatahub",
@@ -56,12 +57,14 @@ func TestFlagsReachTheConfiguration(t *testing.T) {
 		"--gateway-name=g", "--gateway-namespace=gn", "--controller-namespace=cn", "--infra-namespace=", "--maas-subscription-namespace=sn",
 		"--aitenant-namespace=an", "--monitoring-namespace=", "--enable-tenant-namespace-discovery",
 		"--metadata-cache-ttl=0", "--authz-cache-ttl=1", "--max-concurrent-reconciles=7",
+		"--enable-webhooks=false", "--webhook-bind-address=127.0.0.1:2", "--webhook-cert-dir=c",
 		"--platform=kubernetes", "--token-audience=https://a", "--zap-log-level=debug", "--zap-encoder=console")
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := &Config{
 		Kubeconfig: "k", MetricsBindAddress: "127.0.0.1:1", HealthProbeBindAddress: "0", PprofBindAddress: "[::1]:0", LeaderElect: true,
+		WebhookBindAddress: "127.0.0.1:2", WebhookCertDir: "c",
 		GatewayName: "g", GatewayNamespace: "gn", ControllerNamespace: "cn", SubscriptionNamespace: "sn", AITenantNamespace: "an", Discovery: true,
 		AuthzCacheTTL: 1, MaxConcurrentReconciles: 7, Platform: "kubernetes", Audience: "https://a", LogLevel: "debug", LogFormat: "console",
 	}
@@ -93,6 +96,10 @@ func TestWrongFlagsAreNamedWithTheRemedy(t *testing.T) {
 		"profiles on an interface":     {[]string{"--pprof-bind-address=10.0.0.1:6060"}, []string{`--pprof-bind-address is "10.0.0.1:6060"`, "loopback"}},
 		"profiles without a port":      {[]string{"--pprof-bind-address=localhost"}, []string{"--pprof-bind-address", "[host]:port"}},
 		"probe port out of range":      {[]string{"--health-probe-bind-address=:70000"}, []string{`--health-probe-bind-address is ":70000"`}},
+		"webhooks without a port":      {[]string{"--webhook-bind-address=localhost"}, []string{`--webhook-bind-address is "localhost"`, ":9443"}},
+		"webhooks at any port":         {[]string{"--webhook-bind-address=:0"}, []string{`--webhook-bind-address is ":0"`, "from 1 to 65535"}},
+		"webhooks at no address":       {[]string{"--webhook-bind-address=0"}, []string{`--webhook-bind-address is "0"`, "--enable-webhooks=false"}},
+		"webhooks without certificate": {[]string{"--webhook-cert-dir="}, []string{"--webhook-cert-dir is empty", "tls.crt", "maas-controller-webhook-cert", "--enable-webhooks=false"}},
 		"audience with white space":    {[]string{"--token-audience=a b"}, []string{"--token-audience contains white space"}},
 		"unknown log level":            {[]string{"--log-level=loud"}, []string{`--log-level is "loud"`, "error, info, debug"}},
 		"verbosity out of range":       {[]string{"--log-level=11"}, []string{`--log-level is "11"`}},
@@ -113,6 +120,32 @@ func TestWrongFlagsAreNamedWithTheRemedy(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+func TestWebhooksThatAreOffNeedNothing(t *testing.T) {
+	t.Parallel()
+	c, _, err := execute(t, "--enable-webhooks=false", "--webhook-bind-address=", "--webhook-cert-dir=")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if server, err := webhookServer(*c); err != nil || server != nil {
+		t.Errorf("server %v, err = %v", server, err)
+	}
+}
+
+func TestAMissingCertificateIsNamedWithTheRemedy(t *testing.T) {
+	t.Parallel()
+	c := DefaultConfig()
+	c.WebhookCertDir = t.TempDir()
+	_, err := webhookServer(c)
+	if err == nil {
+		t.Fatal("the webhooks start without a certificate")
+	}
+	for _, want := range []string{"--webhook-cert-dir", c.WebhookCertDir, "tls.crt", "Secret maas-controller-webhook-cert", "--enable-webhooks=false"} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("error %q does not say %q", err, want)
+		}
 	}
 }
 

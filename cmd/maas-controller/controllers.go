@@ -58,15 +58,15 @@ func controllers() []controller {
 			return r.SetupWithManager(ctx, mgr)
 		}},
 		{"authpolicy", func(ctx context.Context, mgr ctrl.Manager, d dependencies) error {
-			r := &authpolicy.Reconciler{Client: mgr.GetClient(), Tenants: d.tenants, Events: mgr.GetEventRecorder("maas-authpolicy-controller"), MaxConcurrentReconciles: d.config.MaxConcurrentReconciles}
+			r := &authpolicy.Reconciler{Client: mgr.GetClient(), Tenants: d.tenants, Events: mgr.GetEventRecorder("maas-authpolicy-controller"), Metrics: d.metrics, MaxConcurrentReconciles: d.config.MaxConcurrentReconciles}
 			return r.SetupWithManager(ctx, mgr, d.apis)
 		}},
 		{"subscription", func(ctx context.Context, mgr ctrl.Manager, d dependencies) error {
-			r := &subscription.Reconciler{Client: mgr.GetClient(), Tenants: d.tenants, Events: mgr.GetEventRecorder("maas-subscription-controller"), MaxConcurrentReconciles: d.config.MaxConcurrentReconciles}
+			r := &subscription.Reconciler{Client: mgr.GetClient(), Tenants: d.tenants, Events: mgr.GetEventRecorder("maas-subscription-controller"), Metrics: d.metrics, MaxConcurrentReconciles: d.config.MaxConcurrentReconciles}
 			return r.SetupWithManager(ctx, mgr, d.apis)
 		}},
 		{"priority", func(_ context.Context, mgr ctrl.Manager, d dependencies) error {
-			r := &priority.Reconciler{Client: mgr.GetClient(), Tenants: d.tenants}
+			r := &priority.Reconciler{Client: mgr.GetClient(), Tenants: d.tenants, Metrics: d.metrics}
 			return r.SetupWithManager(mgr)
 		}},
 		{"optional-apis", func(_ context.Context, mgr ctrl.Manager, d dependencies) error {
@@ -88,6 +88,9 @@ func setUp(ctx context.Context, mgr ctrl.Manager, c Config, m *metrics.Metrics) 
 		if err := row.setUp(ctx, mgr, d); err != nil {
 			return fmt.Errorf("set up %s: %w", row.name, err)
 		}
+	}
+	if err := addWebhooks(mgr, d); err != nil {
+		return err
 	}
 	return addProbes(mgr)
 }

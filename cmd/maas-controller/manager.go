@@ -118,8 +118,13 @@ func newManager(restConfig *rest.Config, c Config) (ctrl.Manager, error) {
 	if err != nil {
 		return nil, err
 	}
+	webhooks, err := webhookServer(c)
+	if err != nil {
+		return nil, err
+	}
 	mgr, err := ctrl.NewManager(restConfig, ctrl.Options{
 		Scheme:                        scheme,
+		WebhookServer:                 webhooks,
 		Metrics:                       metricsOptions(c),
 		HealthProbeBindAddress:        c.HealthProbeBindAddress,
 		PprofBindAddress:              c.PprofBindAddress,

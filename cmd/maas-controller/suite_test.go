@@ -135,6 +135,10 @@ var _ = Describe("The manager", Ordered, func() {
 		Expect(err).NotTo(HaveOccurred())
 		config.MetricsBindAddress, err = testenv.FreeAddress(ctx)
 		Expect(err).NotTo(HaveOccurred())
+		config.WebhookBindAddress, err = testenv.FreeAddress(ctx)
+		Expect(err).NotTo(HaveOccurred())
+		config.WebhookCertDir, err = env.InstallWebhooks(ctx, config.WebhookBindAddress)
+		Expect(err).NotTo(HaveOccurred())
 		config.LeaderElect = true
 		config.LogLevel = "2"
 		Expect(config.Validate()).To(Succeed())
@@ -175,6 +179,28 @@ var _ = Describe("The manager", Ordered, func() {
 
 	It("shows its metrics to nobody who may not read them", func() {
 		Eventually(func() (int, error) { return get("https://" + config.MetricsBindAddress + "/metrics") }).Should(Equal(http.StatusUnauthorized))
+	})
+
+	It("shows its webhooks over TLS 1.2 and 1.3 only", func() {
+		at := func(version uint16) func() error {
+			return func() error {
+				connection, err := tls.Dial("tcp", config.WebhookBindAddress, &tls.Config{InsecureSkipVerify: true, MinVersion: version, MaxVersion: version})
+				if err != nil {
+					return err
+				}
+				return connection.Close()
+			}
+		}
+		Expect(at(tls.VersionTLS12)()).To(Succeed())
+		Expect(at(tls.VersionTLS13)()).To(Succeed())
+		Expect(at(tls.VersionTLS11)()).To(MatchError(ContainSubstring("protocol version")))
+	})
+
+	It("refuses a subscription where reconcilers would not count it", func(ctx SpecContext) {
+		s := &v1alpha1.MaaSSubscription{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "gold"}}
+		s.Spec.Owner.Users = []string{"alice"}
+		s.Spec.ModelRefs = []v1alpha1.ModelSubscription{{Namespace: "llm", Name: "granite", Unlimited: true}}
+		Eventually(func() error { return admin.Create(ctx, s) }).Should(MatchError(ContainSubstring("not enabled for MaaS tenant resources")))
 	})
 
 	It("tells on a model what is missing", func(ctx SpecContext) {

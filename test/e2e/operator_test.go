@@ -90,6 +90,16 @@ var _ = Describe("The operator", Ordered, func() {
 		}).Should(And(HaveKey("api-keys"), Not(HaveKey("anyone"))))
 	})
 
+	It("refuses what belongs to no tenant, and says how to mend it", func(ctx SpecContext) {
+		homeless := subscription(modelNamespace, "homeless")
+		Expect(stack.admin.Create(ctx, homeless)).To(MatchError(And(
+			ContainSubstring("namespace llm is not enabled for MaaS tenant resources"), ContainSubstring("AITenant"))))
+		orphan := &v1alpha1.MaaSModelRef{ObjectMeta: metav1.ObjectMeta{Namespace: modelNamespace, Name: "orphan"}}
+		orphan.Spec.ModelRef = v1alpha1.BackendReference{Kind: v1alpha1.BackendLLMInferenceService, Name: modelName}
+		orphan.Spec.TenantRef = "nobody"
+		Expect(stack.admin.Create(ctx, orphan)).To(MatchError(ContainSubstring("AITenant nobody does not exist in namespace ai-tenants")))
+	})
+
 	It("removes a model's policies with the model", func(ctx SpecContext) {
 		model := &v1alpha1.MaaSModelRef{ObjectMeta: metav1.ObjectMeta{Namespace: modelNamespace, Name: modelName}}
 		Expect(stack.admin.Delete(ctx, model)).To(Succeed())
@@ -141,13 +151,9 @@ func createSubscriptions(ctx SpecContext, count, writers int) {
 		group.Go(func() {
 			defer GinkgoRecover()
 			for name := range names {
-				Expect(stack.admin.Create(ctx, &v1alpha1.MaaSSubscription{
-					ObjectMeta: metav1.ObjectMeta{Namespace: tenantNamespace, Name: name, Labels: map[string]string{"burst": "true"}},
-					Spec: v1alpha1.MaaSSubscriptionSpec{
-						Owner:     v1alpha1.Owner{Groups: []v1alpha1.GroupReference{{Name: name}}},
-						ModelRefs: []v1alpha1.ModelSubscription{{Namespace: modelNamespace, Name: modelName, TokenRateLimits: []v1alpha1.TokenRateLimit{{Limit: 50, Window: "1m"}}}},
-					},
-				})).To(Succeed())
+				s := subscription(tenantNamespace, name)
+				s.Labels = map[string]string{"burst": "true"}
+				Expect(stack.admin.Create(ctx, s)).To(Succeed())
 			}
 		})
 	}
@@ -156,6 +162,17 @@ func createSubscriptions(ctx SpecContext, count, writers int) {
 	}
 	close(names)
 	group.Wait()
+}
+
+// subscription grants the group of its own name tokens of the sample model.
+func subscription(namespace, name string) *v1alpha1.MaaSSubscription {
+	return &v1alpha1.MaaSSubscription{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name},
+		Spec: v1alpha1.MaaSSubscriptionSpec{
+			Owner:     v1alpha1.Owner{Groups: []v1alpha1.GroupReference{{Name: name}}},
+			ModelRefs: []v1alpha1.ModelSubscription{{Namespace: modelNamespace, Name: modelName, TokenRateLimits: []v1alpha1.TokenRateLimit{{Limit: 50, Window: "1m"}}}},
+		},
+	}
 }
 
 // active counts the subscriptions of the burst that are enforced.

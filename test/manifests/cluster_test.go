@@ -104,8 +104,12 @@ var _ = Describe("config/default", Ordered, func() {
 	It("lets the manager run with the arguments of its Deployment, lead and hand over", func(ctx context.Context) {
 		kubeconfig, err := env.OperatorKubeconfig(ctx)
 		Expect(err).NotTo(HaveOccurred())
-		args := append(managerArgs(GinkgoTB()),
-			"--kubeconfig="+kubeconfig, "--metrics-bind-address=0", "--health-probe-bind-address=0")
+		webhooks, err := testenv.FreeAddress(ctx)
+		Expect(err).NotTo(HaveOccurred())
+		certs, err := env.InstallWebhooks(ctx, webhooks)
+		Expect(err).NotTo(HaveOccurred())
+		args := append(managerArgs(GinkgoTB()), "--kubeconfig="+kubeconfig, "--metrics-bind-address=0", "--health-probe-bind-address=0",
+			"--webhook-bind-address="+webhooks, "--webhook-cert-dir="+certs)
 		manager := exec.CommandContext(ctx, program, args...)
 		manager.Stdout, manager.Stderr = GinkgoWriter, GinkgoWriter
 		manager.Cancel = func() error { return manager.Process.Signal(syscall.SIGTERM) }

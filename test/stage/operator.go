@@ -54,7 +54,8 @@ type Operator struct {
 }
 
 // Args are the arguments of the shipped Deployment, except for what differs on
-// one machine: addresses, plain metrics and a single replica.
+// one machine: addresses, plain metrics, a single replica, and no webhooks, which
+// nobody would ask.
 func Args(kubeconfig, probes, metrics string) []string {
 	return []string{
 		"--kubeconfig=" + kubeconfig,
@@ -62,6 +63,7 @@ func Args(kubeconfig, probes, metrics string) []string {
 		"--metrics-bind-address=" + metrics,
 		"--metrics-secure=false",
 		"--leader-elect=false",
+		"--enable-webhooks=false",
 		"--platform=auto",
 		"--gateway-name=" + GatewayName,
 		"--gateway-namespace=" + GatewayNamespace,

@@ -166,7 +166,7 @@ func (e *Env) storeCRDs(ctx context.Context, crds []*unstructured.Unstructured) 
 	for range crdWorkers {
 		workers.Go(func() {
 			for crd := range queue {
-				if err := storeCRD(ctx, resource, crd); err != nil {
+				if err := storeObject(ctx, resource, crd); err != nil {
 					mu.Lock()
 					errs = append(errs, fmt.Errorf("store CRD %s: %w", crd.GetName(), err))
 					mu.Unlock()
@@ -178,13 +178,14 @@ func (e *Env) storeCRDs(ctx context.Context, crds []*unstructured.Unstructured) 
 	return errors.Join(errs...)
 }
 
-// storeCRD creates a CRD or replaces what is there, again for as long as the
-// API server is too busy. Server-side apply would cost it a second more in all.
-func storeCRD(ctx context.Context, resource dynamic.ResourceInterface, crd *unstructured.Unstructured) error {
+// storeObject creates an object, such as a CRD, or replaces what is there, again
+// for as long as the API server is too busy. Server-side apply of CRDs would cost it
+// a second more in all.
+func storeObject(ctx context.Context, resource dynamic.ResourceInterface, object *unstructured.Unstructured) error {
 	for {
-		_, err := resource.Create(ctx, crd, metav1.CreateOptions{FieldManager: fieldOwner, FieldValidation: metav1.FieldValidationStrict})
+		_, err := resource.Create(ctx, object, metav1.CreateOptions{FieldManager: fieldOwner, FieldValidation: metav1.FieldValidationStrict})
 		if apierrors.IsAlreadyExists(err) {
-			err = replaceCRD(ctx, resource, crd.DeepCopy())
+			err = replaceObject(ctx, resource, object.DeepCopy())
 		}
 		if !apierrors.IsTimeout(err) && !apierrors.IsServerTimeout(err) && !apierrors.IsTooManyRequests(err) && !apierrors.IsConflict(err) {
 			return err
@@ -197,13 +198,13 @@ func storeCRD(ctx context.Context, resource dynamic.ResourceInterface, crd *unst
 	}
 }
 
-func replaceCRD(ctx context.Context, resource dynamic.ResourceInterface, crd *unstructured.Unstructured) error {
-	live, err := resource.Get(ctx, crd.GetName(), metav1.GetOptions{})
+func replaceObject(ctx context.Context, resource dynamic.ResourceInterface, object *unstructured.Unstructured) error {
+	live, err := resource.Get(ctx, object.GetName(), metav1.GetOptions{})
 	if err != nil {
 		return err
 	}
-	crd.SetResourceVersion(live.GetResourceVersion())
-	_, err = resource.Update(ctx, crd, metav1.UpdateOptions{FieldManager: fieldOwner, FieldValidation: metav1.FieldValidationStrict})
+	object.SetResourceVersion(live.GetResourceVersion())
+	_, err = resource.Update(ctx, object, metav1.UpdateOptions{FieldManager: fieldOwner, FieldValidation: metav1.FieldValidationStrict})
 	return err
 }
 

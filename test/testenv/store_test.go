@@ -37,7 +37,7 @@ func TestCRDsAreSentAgain(t *testing.T) {
 			crd := &unstructured.Unstructured{}
 			crd.SetGroupVersionKind(apiextensionsv1.SchemeGroupVersion.WithKind("CustomResourceDefinition"))
 			crd.SetName("x")
-			err := storeCRD(t.Context(), client.Resource(resource), crd)
+			err := storeObject(t.Context(), client.Resource(resource), crd)
 			if again := err == nil && calls == 2; again != tc.want {
 				t.Errorf("sent %d times, with %v", calls, err)
 			}

@@ -67,9 +67,9 @@ func (e *Env) InstallWebhooks(ctx context.Context, address string) (certDir stri
 			return "", err
 		}
 		resource, _ := webhookResource(c.GetKind())
-		options := metav1.ApplyOptions{FieldManager: fieldOwner, Force: true}
-		if _, err := client.Resource(resource).Apply(ctx, c.GetName(), c, options); err != nil {
-			return "", fmt.Errorf("apply %s %s: %w", c.GetKind(), c.GetName(), err)
+		// Not by applying: what an installation wrote before names a Service too.
+		if err := storeObject(ctx, client.Resource(resource), c); err != nil {
+			return "", fmt.Errorf("store %s %s: %w", c.GetKind(), c.GetName(), err)
 		}
 	}
 	return certDir, nil

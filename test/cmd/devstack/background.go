@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -83,6 +84,9 @@ func (c *config) stopControllerCommand() *cobra.Command {
 			return err
 		}
 		fmt.Fprintln(out, "maas-controller is stopped.")
+		fmt.Fprintf(out, `New subscriptions and auth policies are refused until its webhooks are served again.
+Arguments for a build of your own: %s
+`, strings.Join(s.state.Webhooks, " "))
 		return nil
 	})
 }

@@ -76,6 +76,7 @@ func (s *stack) start(ctx context.Context) (err error) {
 	}{
 		{what: "Starting the control plane", work: s.startControlPlane},
 		{what: "Starting the stand-ins for Kuadrant, the gateway controller and KServe", work: s.startStandins},
+		{what: "Taking the webhooks of maas-controller away", skip: s.controller, work: s.removeWebhooks},
 		{what: "Starting maas-controller under its own ServiceAccount", skip: !s.controller, work: s.startController},
 		{what: "Applying config/samples", work: s.applySamples},
 		{what: "Waiting until everything is in force", skip: !s.controller, work: s.converge},
