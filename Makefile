@@ -17,8 +17,13 @@ ONCE ?=
 V ?=
 # RACE= runs "test" without the race detector.
 RACE ?= -race
-# PKG=./internal/render/... limits test, vet and bench.
+# PKG=./internal/render/... limits test, vet and bench-go.
 PKG ?= ./...
+# BENCH="burst many" limits bench to some scenarios; BENCH_OUT=file stores its
+# figures, for "bin/bench compare"; BENCH_FLAGS="--repeat 1" are further flags.
+BENCH ?=
+BENCH_OUT ?=
+BENCH_FLAGS ?=
 # TEST_LONG_FRACTION=10 runs "test-long" and "fuzz" with a tenth of the counts.
 TEST_LONG_FRACTION ?= 1
 
@@ -156,7 +161,12 @@ fuzz: $(TOOLS)/testreport ## Run only the fuzz targets
 	@TEST_LONG_FRACTION=$(TEST_LONG_FRACTION) hack/test-long.sh fuzz | $(TESTREPORT)
 
 .PHONY: bench
-bench: ## Run the benchmarks
+bench: build controlplane crds ## Measure calls, times and memory of the operator (about 10 minutes)
+	@CGO_ENABLED=0 $(GO) build -mod=readonly -trimpath -o $(BIN)/bench ./test/cmd/bench
+	@$(BIN)/bench run $(BENCH) --binary $(BIN)/maas-controller $(if $(BENCH_OUT),--out $(BENCH_OUT)) $(BENCH_FLAGS)
+
+.PHONY: bench-go
+bench-go: ## Run the benchmarks of Go packages
 	$(GO) test -mod=readonly -run '^$$' -bench . -benchmem $(PKG)
 
 .PHONY: ci

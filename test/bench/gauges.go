@@ -1,0 +1,123 @@
+// Copyright The maas-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package bench
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"strconv"
+	"strings"
+)
+
+const (
+	kibPerMiB   = 1024
+	bytesPerMiB = 1 << 20
+	bytesPerKiB = 1 << 10
+	// clockTicks per second are what Linux reports process times in.
+	clockTicks = 100
+)
+
+// memory is what a process holds and held at most, in MiB.
+type memory struct{ now, peak float64 }
+
+// memoryOf reads the memory of a process.
+func memoryOf(pid int) (memory, error) {
+	status := fmt.Sprintf("/proc/%d/status", pid)
+	var out memory
+	for name, to := range map[string]*float64{"VmRSS": &out.now, "VmHWM": &out.peak} {
+		text, _, _ := strings.Cut(field(status, name), " ")
+		kib, err := strconv.ParseFloat(text, 64)
+		if err != nil {
+			return out, fmt.Errorf("read %s of process %d: %w", name, pid, err)
+		}
+		*to = kib / kibPerMiB
+	}
+	return out, nil
+}
+
+// processorTime is how long a process has computed, in seconds.
+func processorTime(pid int) (float64, error) {
+	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return 0, fmt.Errorf("read times of process %d: %w", pid, err)
+	}
+	// The name in parentheses may hold spaces; user and system time are the 12th
+	// and 13th field after it.
+	const user, system = 11, 12
+	_, rest, _ := strings.Cut(string(data), ") ")
+	fields := strings.Fields(rest)
+	if len(fields) <= system {
+		return 0, fmt.Errorf("read times of process %d: unknown format", pid)
+	}
+	var ticks float64
+	for _, i := range []int{user, system} {
+		n, err := strconv.ParseFloat(fields[i], 64)
+		if err != nil {
+			return 0, fmt.Errorf("read times of process %d: %w", pid, err)
+		}
+		ticks += n
+	}
+	return ticks / clockTicks, nil
+}
+
+// samples are the values of a metrics page by series.
+type samples map[string]float64
+
+// scrape reads a metrics page.
+func scrape(ctx context.Context, url string) (samples, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
+	if err != nil {
+		return nil, fmt.Errorf("read metrics: %w", err)
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return nil, fmt.Errorf("read metrics: %w", err)
+	}
+	defer func() { _ = response.Body.Close() }()
+	return parseSamples(response.Body)
+}
+
+// parseSamples reads the text format as far as "series value" lines go.
+func parseSamples(r io.Reader) (samples, error) {
+	out := samples{}
+	lines := bufio.NewScanner(r)
+	for lines.Scan() {
+		line := lines.Text()
+		at := strings.LastIndexByte(line, ' ')
+		if strings.HasPrefix(line, "#") || at < 0 {
+			continue
+		}
+		value, err := strconv.ParseFloat(line[at+1:], 64)
+		if err != nil {
+			return nil, fmt.Errorf("read metric %q: %w", line, err)
+		}
+		out[line[:at]] = value
+	}
+	if err := lines.Err(); err != nil {
+		return nil, fmt.Errorf("read metrics: %w", err)
+	}
+	return out, nil
+}
+
+// sum adds up all series of a metric that hold all given texts.
+func (s samples) sum(metric string, parts ...string) float64 {
+	total := 0.0
+series:
+	for name, value := range s {
+		if name != metric && !strings.HasPrefix(name, metric+"{") {
+			continue
+		}
+		for _, part := range parts {
+			if !strings.Contains(name, part) {
+				continue series
+			}
+		}
+		total += value
+	}
+	return total
+}
