@@ -25,6 +25,10 @@ func TestAcceptance(t *testing.T) {
 	RunSpecs(t, "the operator, from outside")
 }
 
+// quiet is how long something must not happen: longer than the longest pause
+// between a change and what follows from it.
+const quiet = 3 * time.Second
+
 // startTimeout is generous: with a cold cache it compiles the operator.
 const startTimeout = 20 * time.Minute
 
@@ -35,6 +39,7 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 	var err error
 	on, err = stage.Start(ctx, stage.Options{
 		Log:      GinkgoWriter,
+		Stored:   storedByAnEarlierRelease(),
 		Standins: standins.Options{Kuadrant: kuadrant.Options{Lag: kuadrant.Between(10*time.Millisecond, 50*time.Millisecond)}},
 	})
 	Expect(err).NotTo(HaveOccurred())

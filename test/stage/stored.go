@@ -39,7 +39,9 @@ func (s *Stage) store(ctx context.Context, objects []*unstructured.Unstructured)
 	}
 	var files []string
 	for _, crd := range crds {
-		strip(crd.Object["spec"])
+		if err := relax(crd); err != nil {
+			return fmt.Errorf("store objects: %w", err)
+		}
 		content, err := yaml.Marshal(crd)
 		if err != nil {
 			return fmt.Errorf("store objects: %w", err)
@@ -77,7 +79,26 @@ func settle(ctx context.Context, done func() bool) error {
 	return wait.PollUntilContextTimeout(ctx, readyPoll, settleTimeout, true, func(context.Context) (bool, error) { return done(), nil })
 }
 
-// strip removes every rule from a schema, wherever it stands in a CRD.
+// relax removes every rule of a CRD about specs.
+func relax(crd *unstructured.Unstructured) error {
+	versions, _, err := unstructured.NestedSlice(crd.Object, "spec", "versions")
+	if err != nil {
+		return fmt.Errorf("read CRD %s: %w", crd.GetName(), err)
+	}
+	for _, version := range versions {
+		root, _, err := unstructured.NestedFieldNoCopy(version.(map[string]any), "schema", "openAPIV3Schema")
+		if err != nil {
+			return fmt.Errorf("read CRD %s: %w", crd.GetName(), err)
+		}
+		schema := root.(map[string]any)
+		delete(schema, "required")
+		delete(schema, "x-kubernetes-validations")
+		strip(schema["properties"].(map[string]any)["spec"])
+	}
+	return unstructured.SetNestedSlice(crd.Object, versions, "spec", "versions")
+}
+
+// strip removes every rule from a schema and from those inside it.
 func strip(node any) {
 	switch n := node.(type) {
 	case []any:
