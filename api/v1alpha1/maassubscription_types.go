@@ -44,10 +44,10 @@ type TokenRateLimit struct {
 	// different limits. Required. Mutable.
 	// +required
 	// +kubebuilder:validation:MinLength=2
-	// +kubebuilder:validation:MaxLength=5
+	// +kubebuilder:validation:MaxLength=32
 	// +kubebuilder:validation:Pattern=`^[1-9]\d{0,3}(s|m|h)$`
-	// +kubebuilder:validation:XValidation:rule="size(self) > 5 || self.matches('^[1-9][0-9]{0,3}[smh]$')",message="window must be 1 to 4 digits without leading zero followed by s, m or h, for example 30s, 1m or 24h (there is no unit for days: write 24h)"
-	// +kubebuilder:validation:XValidation:rule="size(self) > 5 || !self.matches('^[1-9][0-9]{3}h$') || int(self.substring(0, 4)) <= 8784",message="window must be at most 366 days (8784h)"
+	// +kubebuilder:validation:XValidation:rule="size(self) > 32 || self.matches('^[1-9][0-9]{0,3}[smh]$')",message="window must be 1 to 4 digits without leading zero followed by s, m or h, for example 30s, 1m or 24h (there is no unit for days: write 24h)"
+	// +kubebuilder:validation:XValidation:rule="size(self) > 32 || !self.matches('^[1-9][0-9]{3}h$') || int(self.substring(0, 4)) <= 8784",message="window must be at most 366 days (8784h)"
 	Window string `json:"window"`
 }
 

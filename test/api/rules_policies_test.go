@@ -163,7 +163,7 @@ func limitRules() []rule {
 		{
 			kind: subscription, name: "window is digits and a unit", field: window,
 			accepts: []any{"1s", "59m", "24h", "9999s", "9999m"},
-			refuses: []any{"1d", "0m", "01h", "m", "1", "-1m", "1.5h", "1 h", "1h\n", "1h1m", "9M"},
+			refuses: []any{"1d", "0m", "01h", "m", "1", "-1m", "1.5h", "1 h", "1h\n", "1h1m", "9M", "99999h", "9007199254740991d"},
 			message: "window must be 1 to 4 digits without leading zero followed by s, m or h, for example 30s, 1m or 24h " +
 				"(there is no unit for days: write 24h)",
 		},
@@ -180,10 +180,12 @@ func limitRules() []rule {
 			message: "window must be at most 366 days (8784h)",
 		},
 		{
-			kind: subscription, name: "window has at most 5 characters", field: window, covers: []string{"maxLength=5"},
+			// Longer than a window can be, so that a long one is refused by the rule that
+			// says what a window looks like.
+			kind: subscription, name: "window has at most 32 characters", field: window, covers: []string{"maxLength=32"},
 			accepts: []any{"1234s"},
-			refuses: []any{"12345s", "9007199254740991d", strings.Repeat("1", 200_000)},
-			message: window + ": Too long: may not be more than 5 bytes",
+			refuses: []any{strings.Repeat("1", 33), strings.Repeat("1", 200_000)},
+			message: window + ": Too long: may not be more than 32 bytes",
 		},
 		{
 			kind: subscription, name: "price is a decimal", field: price,
