@@ -70,6 +70,7 @@ var _ = Describe("The manager", Ordered, func() {
 		others []goleak.Option
 		stop   context.CancelFunc
 		ended  chan error
+		scrape scraper
 	)
 
 	get := func(url string) (int, error) {
@@ -271,6 +272,41 @@ var _ = Describe("The manager", Ordered, func() {
 		Expect(env.InstallCRDs(ctx, testenv.Kuadrant)).To(Succeed())
 		Eventually(policy).Should(Succeed())
 		Eventually(applied).ShouldNot(Equal(string(v1alpha1.ReasonDependencyMissing)))
+	})
+
+	It("shows what it did and keeps to those who may read it", func(ctx SpecContext) {
+		scrape = newScraper(ctx, env.AdminConfig(), config.MetricsBindAddress)
+		Eventually(scrape.value(ctx, `maas_generated_objects{kind="AuthPolicy"}`)).Should(Equal("1"))
+		Expect(scrape.samples(ctx)).To(SatisfyAll(
+			HaveKeyWithValue(`maas_generated_objects{kind="TokenRateLimitPolicy"}`, "0"),
+			HaveKeyWithValue(`maas_gateway_policies{gateway_name="maas-default-gateway",gateway_namespace="openshift-ingress"}`, "1"),
+			HaveKeyWithValue("maas_auth_policy_largest_subjects", "1"),
+			HaveKeyWithValue(`maas_reconcile_total{controller="modelpolicy",kind="MaaSModelRef",outcome="success"}`, Not(Equal("0"))),
+			HaveKeyWithValue(`maas_apply_total{kind="AuthPolicy",operation="apply",outcome="created"}`, "2"),
+			HaveKeyWithValue(`maas_drift_repairs_total{kind="AuthPolicy"}`, "1"), // It went with its kind.
+			Not(HaveKey(`maas_enforcement_delay_seconds_count{kind="MaaSAuthPolicy"}`)),
+		))
+	})
+
+	It("measures the time until a change is enforced, and counts refused entries while they last", func(ctx SpecContext) {
+		policy := kuadrant.New(kuadrant.AuthPolicy)
+		Expect(admin.Get(ctx, types.NamespacedName{Namespace: "llm", Name: "maas-auth-granite"}, policy)).To(Succeed())
+		accept(policy)
+		Expect(admin.Status().Update(ctx, policy)).To(Succeed())
+		Eventually(scrape.value(ctx, `maas_enforcement_delay_seconds_count{kind="MaaSAuthPolicy"}`)).Should(Equal("1"))
+
+		refused := `maas_refused_entries{kind="MaaSSubscription",reason="NotFound"}`
+		gold := &v1alpha1.MaaSSubscription{ObjectMeta: metav1.ObjectMeta{Namespace: config.SubscriptionNamespace, Name: "gold"}}
+		gold.Spec.Owner.Users = []string{"alice"}
+		gold.Spec.ModelRefs = []v1alpha1.ModelSubscription{{Namespace: "llm", Name: "missing", Unlimited: true}}
+		Expect(admin.Create(ctx, gold)).To(Succeed())
+		Eventually(scrape.value(ctx, refused)).Should(Equal("1"))
+		Expect(admin.Delete(ctx, gold)).To(Succeed())
+		Eventually(scrape.value(ctx, refused)).Should(BeEmpty())
+
+		access := &v1alpha1.MaaSAuthPolicy{ObjectMeta: metav1.ObjectMeta{Namespace: config.SubscriptionNamespace, Name: "granite"}}
+		Expect(admin.Delete(ctx, access)).To(Succeed())
+		Eventually(scrape.value(ctx, `maas_generated_objects{kind="AuthPolicy"}`)).Should(Equal("0"))
 	})
 
 	It("tells on a model that the kind of its backend went and came back", func(ctx SpecContext) {
