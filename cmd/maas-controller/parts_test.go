@@ -10,6 +10,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"unsafe"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -117,7 +118,7 @@ func TestSlim(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			tc.object.SetManagedFields(managed)
-			got, err := slim(tc.object)
+			got, err := newSlimmer().slim(tc.object)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -130,6 +131,33 @@ func TestSlim(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+func TestPoliciesShareTheirTexts(t *testing.T) {
+	t.Parallel()
+	s := newSlimmer()
+	text := func(of string) *byte {
+		policy := kuadrant.New(kuadrant.AuthPolicy)
+		policy.Object["spec"] = map[string]any{"rules": []any{map[string]any{"predicate": strings.Clone(of)}}}
+		if _, err := s.slim(policy); err != nil {
+			t.Fatal(err)
+		}
+		rules, _, err := unstructured.NestedSlice(policy.Object, "spec", "rules")
+		if err != nil {
+			t.Fatal(err)
+		}
+		predicate := rules[0].(map[string]any)["predicate"].(string)
+		if predicate != of {
+			t.Errorf("the predicate became %q, want %q", predicate, of)
+		}
+		return unsafe.StringData(predicate)
+	}
+	if text("request.path == '/a'") != text("request.path == '/a'") {
+		t.Error("two equal texts are kept twice")
+	}
+	if text("request.path == '/a'") == text("request.path == '/b'") {
+		t.Error("two different texts became one")
 	}
 }
 

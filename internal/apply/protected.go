@@ -104,6 +104,12 @@ func (a *Applier) isNormalForm(ctx context.Context, c *call, live *unstructured.
 // replace sends live with the protected fields exactly as desired and owned by nobody else. Everything else in live
 // stays, and its resourceVersion guards the write.
 func (a *Applier) replace(ctx context.Context, c *call, live *unstructured.Unstructured, dryRun bool) (*unstructured.Unstructured, error) {
+	if !dryRun {
+		var err error
+		if live, err = a.whole(ctx, c, live); err != nil {
+			return nil, err
+		}
+	}
 	obj := live.DeepCopy()
 	for _, field := range c.protected {
 		if value, ok := c.want.Object[field]; ok {

@@ -26,6 +26,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 
+	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
 	"github.com/opendatahub-io/maas-operator/internal/apply"
 	"github.com/opendatahub-io/maas-operator/test/testenv"
 	"github.com/opendatahub-io/maas-operator/test/testenv/audit"
@@ -58,7 +59,7 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 	Expect(err).NotTo(HaveOccurred())
 	admin, err := client.New(config, client.Options{HTTPClient: httpClient, Mapper: mapper})
 	Expect(err).NotTo(HaveOccurred())
-	informers, err := cache.New(config, cache.Options{HTTPClient: httpClient, Mapper: mapper, Scheme: scheme.Scheme})
+	informers, err := cache.New(config, cache.Options{HTTPClient: httpClient, Mapper: mapper, Scheme: scheme.Scheme, DefaultTransform: trim})
 	Expect(err).NotTo(HaveOccurred())
 
 	running, stop := context.WithCancel(context.Background())
@@ -70,6 +71,14 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 	})
 	shared.env, shared.admin, shared.mapper, shared.cache = env, admin, mapper, informers
 }, NodeTimeout(10*time.Minute))
+
+// trim is the transform of the shared cache: every spec holds with copies that lack what the manager's lack.
+func trim(object any) (any, error) {
+	if o, ok := object.(*unstructured.Unstructured); ok {
+		apply.Trim(o, v1alpha1.FieldOwner)
+	}
+	return object, nil
+}
 
 // fixture is a namespace and an Applier that acts under a user of its own, so that the audit log tells its requests.
 type fixture struct {
