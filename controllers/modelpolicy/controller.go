@@ -56,6 +56,7 @@ type Reconciler struct {
 // +kubebuilder:rbac:groups=maas.opendatahub.io,resources=maasmodelrefs;maasauthpolicies;maassubscriptions;aitenants;maastenantconfigs;tenants,verbs=list;watch
 // +kubebuilder:rbac:groups=maas.opendatahub.io,resources=maasmodelrefs/status,verbs=patch
 // +kubebuilder:rbac:groups=kuadrant.io,resources=authpolicies;tokenratelimitpolicies,verbs=get;list;watch;create;update;patch;delete
+// +kubebuilder:rbac:groups=inference.opendatahub.io,resources=externalmodels,verbs=list;watch
 // +kubebuilder:rbac:groups="",resources=namespaces,verbs=list;watch
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 

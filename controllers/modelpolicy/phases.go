@@ -41,23 +41,29 @@ func (r *Reconciler) require(_ context.Context, s *scope) error {
 
 const noRoute = "The model has no HTTPRoute yet. Policies are written once it has one; existing ones stay."
 
-// gather reads the facts: the tenant, the route, the contributors and the
-// policy that exists.
-func (r *Reconciler) gather(ctx context.Context, s *scope) error {
-	tenant, err := r.Tenants.ForModel(ctx, s.ref)
-	if err != nil {
-		return err
-	}
-	s.input = model.Input{Model: s.key(), Tenant: tenant, Settings: r.Settings, Route: s.ref.Status.HTTPRouteName}
+// gather reads the facts: the contributors, the tenant, the route and the
+// policy that exists. Without contributors nothing else matters: a tenant or a
+// route that is gone must not keep policies that are not wanted.
+func (r *Reconciler) gather(ctx context.Context, s *scope) (err error) {
+	s.input = model.Input{Model: s.key(), Settings: r.Settings, Route: s.ref.Status.HTTPRouteName}
 	if s.input.AuthPolicies, err = r.authPolicies(ctx, s.key()); err != nil {
 		return err
 	}
 	if s.input.Subscriptions, err = r.subscriptions(ctx, s.key()); err != nil {
 		return err
 	}
-	if s.input.Route == "" && len(s.input.AuthPolicies)+len(s.input.Subscriptions) > 0 {
+	if s.input.Tenant, err = r.Tenants.ForModel(ctx, s.ref); err != nil {
+		if _, user := apperr.AsUser(err); !user || !s.abandoned() {
+			return err
+		}
+	}
+	if s.input.Route == "" && !s.abandoned() {
+		s.route = conditions.True(v1alpha1.ReasonRouteUnique, "") // With nobody, whatever was before.
 		s.stop(v1alpha1.ReasonRouteNotFound, noRoute)
 		return nil
+	}
+	if s.input.AcceptKeyHeader, err = r.acceptsKeyHeader(ctx, s.ref); err != nil {
+		return err
 	}
 	key := types.NamespacedName{Namespace: s.ref.Namespace, Name: model.TokenRateLimitPolicyName(s.ref.Name)}
 	live, err := fetch.Optional(ctx, r.Client, key, kuadrant.New(kuadrant.TokenRateLimitPolicy))
@@ -93,7 +99,7 @@ func (r *Reconciler) apply(ctx context.Context, s *scope) error {
 		s.note(result, object.GroupVersionKind(), object.GetName())
 		r.observe(ctx, s, object, result)
 	}
-	if s.output.AuthPolicy == nil {
+	if s.output.AuthPolicy == nil && s.output.AuthPolicyHeld == nil {
 		errs = append(errs, r.remove(ctx, s, kuadrant.AuthPolicy, model.AuthPolicyName(s.ref.Name)))
 	}
 	if s.output.TokenRateLimitPolicy == nil {
@@ -103,7 +109,10 @@ func (r *Reconciler) apply(ctx context.Context, s *scope) error {
 		return err
 	}
 	r.Metrics.SetPolicies(s.key(), s.input.Tenant.Gateway, s.output.Sizes.Weigh(s.placed))
+	held, isHeld := apperr.AsUser(s.output.AuthPolicyHeld)
 	switch {
+	case isHeld:
+		s.applied = conditions.False(held.Reason, held.Message+" Until then no AuthPolicy is written; an existing one stays as it is.")
 	case len(s.optedOut) > 0:
 		slices.Sort(s.optedOut)
 		s.applied = conditions.False(v1alpha1.ReasonOptedOut, fmt.Sprintf("Not managed because of the annotation %s=false: %s. Remove the annotation to hand it back, or delete it when it is no longer needed.", v1alpha1.AnnotationManaged, strings.Join(s.optedOut, ", ")))

@@ -41,6 +41,21 @@ func (s *scope) key() types.NamespacedName {
 	return types.NamespacedName{Namespace: s.ref.Namespace, Name: s.ref.Name}
 }
 
+// abandoned tells whether nothing that is there to stay refers to the model.
+func (s *scope) abandoned() bool {
+	for _, p := range s.input.AuthPolicies {
+		if p.Object.DeletionTimestamp == nil {
+			return false
+		}
+	}
+	for _, sub := range s.input.Subscriptions {
+		if sub.Object.DeletionTimestamp == nil {
+			return false
+		}
+	}
+	return true
+}
+
 // stop ends the reconcile with a condition: the user, or another controller,
 // has to act, and a watch will wake us.
 func (s *scope) stop(reason v1alpha1.ConditionReason, message string) {

@@ -25,7 +25,9 @@ func (r *Reconciler) setConditions(s *scope) {
 	if !s.computed {
 		return // What is said of the existing policies still holds.
 	}
-	r.setOrRemove(s, s.output.AuthPolicy != nil, v1alpha1.ConditionSubjectsInlined, inlined(s.output))
+	if s.output.AuthPolicyHeld == nil {
+		r.setOrRemove(s, s.output.AuthPolicy != nil, v1alpha1.ConditionSubjectsInlined, inlined(s.output))
+	}
 	r.setOrRemove(s, len(s.output.Requests()) > 0, v1alpha1.ConditionPolicySizeBounded, bounded(s.output.Sizes))
 }
 
@@ -45,7 +47,7 @@ func bounded(sizes model.Sizes) conditions.Value {
 	case sizes.LeftOut > 0:
 		return conditions.False(v1alpha1.ReasonTooManyMembers, "The model has more subscriptions than its TokenRateLimitPolicy can hold: the newest are left out, their own status says so, and their callers are refused. Delete subscriptions that are not needed, or give many of them equal rates.")
 	case len(near) > 0:
-		return conditions.True(v1alpha1.ReasonSizeNearBound, "The model's policies use most of what they can hold of: " + strings.Join(near, ", ") + ". What comes beyond is left out and its callers are refused: delete subscriptions that are not needed, give many of them equal rates, or name groups instead of users.")
+		return conditions.True(v1alpha1.ReasonSizeNearBound, "The model's policies use most of what they can hold of: "+strings.Join(near, ", ")+". What comes beyond is left out and its callers are refused: delete subscriptions that are not needed, give many of them equal rates, or name groups instead of users.")
 	default:
 		return conditions.True(v1alpha1.ReasonSizeWithinBounds, "")
 	}

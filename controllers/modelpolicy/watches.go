@@ -57,7 +57,7 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager) err
 		}
 		r.APIs.OnGone(api, func(context.Context) error { return lookAgain() })
 	}
-	return nil
+	return r.watchInference(ctx, mgr, c)
 }
 
 // when lets pass the updates that matter; creations and deletions always do.

@@ -27,6 +27,10 @@ type Context struct {
 	Gateway types.NamespacedName
 	// OIDC is the tenant's provider, or nil.
 	OIDC *OIDC
+	// OIDCProblem says why there is no provider although the tenant asks for one;
+	// otherwise nil. It is an [apperr.UserError]. What would depend on the provider
+	// must not be written as if nobody had asked.
+	OIDCProblem error
 }
 
 // OIDC is the OpenID Connect provider of a tenant.

@@ -30,7 +30,8 @@ type Namespace struct {
 	Labels map[string]string
 	// Config is MaasTenantConfig/default-tenant of the namespace.
 	Config *v1alpha1.MaasTenantConfig
-	// Legacy is Tenant/default-tenant of the namespace.
+	// Legacy is Tenant/default-tenant of the namespace. It counts only without a
+	// config; beside one that no AITenant manages its provider is a problem.
 	Legacy *v1alpha1.Tenant
 	// Owner is the AITenant the config names as its owner.
 	Owner *v1alpha1.AITenant
@@ -63,7 +64,31 @@ func (s Settings) OfNamespace(n Namespace) (Context, error) {
 	case n.Name == s.DefaultNamespace && n.Config == nil && n.Legacy != nil:
 		return s.legacy(n.Legacy)
 	default:
-		return s.defaults(), nil
+		c := s.defaults()
+		c.OIDC, c.OIDCProblem = s.OIDC(n)
+		return c, nil
+	}
+}
+
+// OIDC returns the provider of the tenant in whose namespace we are, or why
+// there is none although the tenant may ask for one. Unlike
+// [Settings.OfNamespace] it needs no gateway: a plain namespace, whose models are
+// the default tenant's, has that tenant's provider and not its gateway.
+func (s Settings) OIDC(n Namespace) (*OIDC, error) {
+	managed := n.Config != nil && n.Config.Labels[v1alpha1.LabelManagedByAITenant] == "true"
+	switch {
+	case managed:
+		owner, err := s.owner(n)
+		if err != nil {
+			return nil, err
+		}
+		return oidcOf(owner)
+	case n.Name != s.DefaultNamespace || n.Legacy == nil || n.Legacy.Spec.ExternalOIDC == nil:
+		return nil, nil //nolint:nilnil // A tenant without a provider is the rule.
+	case n.Config != nil:
+		return nil, ignoredOIDC(n)
+	default:
+		return legacyOIDC(n.Legacy)
 	}
 }
 
@@ -77,7 +102,7 @@ func (s Settings) OfTenant(t *v1alpha1.AITenant) (Context, error) {
 	if t.Name == DefaultName || t.Name == s.DefaultNamespace {
 		c.Name, c.ID = DefaultName, ""
 	}
-	c.OIDC = oidc(t.Spec.OIDC)
+	c.OIDC, c.OIDCProblem = oidcOf(t)
 	return c, nil
 }
 
@@ -147,16 +172,25 @@ func (s Settings) managedName(n Namespace) (string, error) {
 }
 
 func (s Settings) managed(n Namespace) (Context, error) {
-	if _, err := s.managedName(n); err != nil {
+	owner, err := s.owner(n)
+	if err != nil {
 		return Context{}, err
 	}
+	return s.OfTenant(owner)
+}
+
+// owner is the AITenant that manages the namespace's config.
+func (s Settings) owner(n Namespace) (*v1alpha1.AITenant, error) {
+	if _, err := s.managedName(n); err != nil {
+		return nil, err
+	}
 	if n.Owner == nil || n.Owner.Namespace != s.AITenantNamespace || n.Owner.Name != n.Config.Annotations[v1alpha1.AnnotationAITenantName] {
-		return Context{}, problem("The AITenant that owns MaasTenantConfig %s/%s does not exist in namespace %s.", n.Name, n.Config.Name, s.AITenantNamespace)
+		return nil, problem("The AITenant that owns MaasTenantConfig %s/%s does not exist in namespace %s.", n.Name, n.Config.Name, s.AITenantNamespace)
 	}
 	if s.TenantNamespace(n.Owner.Name) != n.Name {
-		return Context{}, problem("MaasTenantConfig %s/%s names AITenant %s as its owner, whose namespace is another one.", n.Name, n.Config.Name, n.Owner.Name)
+		return nil, problem("MaasTenantConfig %s/%s names AITenant %s as its owner, whose namespace is another one.", n.Name, n.Config.Name, n.Owner.Name)
 	}
-	return s.OfTenant(n.Owner)
+	return n.Owner, nil
 }
 
 func (s Settings) legacy(t *v1alpha1.Tenant) (Context, error) {
@@ -167,20 +201,6 @@ func (s Settings) legacy(t *v1alpha1.Tenant) (Context, error) {
 		}
 		c.Gateway = types.NamespacedName{Namespace: ref.Namespace, Name: ref.Name}
 	}
-	c.OIDC = oidc(t.Spec.ExternalOIDC)
+	c.OIDC, c.OIDCProblem = legacyOIDC(t)
 	return c, nil
-}
-
-// defaultOIDCTTL is how long signing keys are cached when nothing is said.
-const defaultOIDCTTL = 300
-
-func oidc(in *v1alpha1.TenantExternalOIDCConfig) *OIDC {
-	if in == nil {
-		return nil
-	}
-	ttl := int64(in.TTL)
-	if ttl == 0 {
-		ttl = defaultOIDCTTL
-	}
-	return &OIDC{IssuerURL: in.IssuerURL, ClientID: in.ClientID, TTLSeconds: ttl}
 }

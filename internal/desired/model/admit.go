@@ -20,10 +20,10 @@ import (
 // [apperr.UserError] that holds no other tenant's names.
 func AdmitTenant(model tenancy.Context, tenant string) error {
 	switch tenant {
+	case "": // First: a model whose tenant is not known has no name either.
+		return apperr.User(v1alpha1.ReasonForeignTenant, "This namespace belongs to no tenant: label it for an AITenant, or move the object to a tenant namespace.")
 	case model.Name:
 		return nil
-	case "":
-		return apperr.User(v1alpha1.ReasonForeignTenant, "This namespace belongs to no tenant: label it for an AITenant, or move the object to a tenant namespace.")
 	default:
 		return apperr.User(v1alpha1.ReasonForeignTenant, "The model belongs to another tenant: refer to models of this namespace's tenant, or set spec.tenantRef on the model.")
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
 	"github.com/opendatahub-io/maas-operator/internal/apperr"
 	"github.com/opendatahub-io/maas-operator/internal/desired/model"
+	"github.com/opendatahub-io/maas-operator/internal/tenancy"
 )
 
 func TestAModelNamedTwiceIsRefused(t *testing.T) {
@@ -61,5 +62,30 @@ func TestOtherModelsOfTheSubscriptionStay(t *testing.T) {
 	}
 	if err := model.DuplicateEntry(s.Object, other); err == nil {
 		t.Errorf("DuplicateEntry(%s) finds nothing", other)
+	}
+}
+
+// TestAProviderThatCannotBeToldHoldsTheAuthPolicy: no policy is written as if
+// nobody had asked for a provider, the limits follow all the same, and without
+// contributors there is nothing to hold.
+func TestAProviderThatCannotBeToldHoldsTheAuthPolicy(t *testing.T) {
+	t.Parallel()
+	in := guarded()
+	in.Subscriptions = []model.Subscription{short("gold", rate(1, "1m"))}
+	in.Tenant.OIDC, in.Tenant.OIDCProblem = nil, apperr.User(v1alpha1.ReasonInvalidOIDC, "AITenant red: spec.oidc.clientId is empty.")
+	if out := build(t, in); out.AuthPolicy != nil || out.AuthPolicyHeld == nil || out.TokenRateLimitPolicy == nil {
+		t.Errorf("AuthPolicy %v, held %v, TokenRateLimitPolicy %v", out.AuthPolicy, out.AuthPolicyHeld, out.TokenRateLimitPolicy)
+	}
+	in.AuthPolicies = nil
+	if out := build(t, in); out.AuthPolicy != nil || out.AuthPolicyHeld != nil {
+		t.Errorf("AuthPolicy %v, held %v, without an auth policy", out.AuthPolicy, out.AuthPolicyHeld)
+	}
+}
+
+// TestNobodysObjectsAreNotAModelsOfNoTenant: two unknown tenants are not the same.
+func TestNobodysObjectsAreNotAModelsOfNoTenant(t *testing.T) {
+	t.Parallel()
+	if err := model.AdmitTenant(tenancy.Context{}, ""); err == nil {
+		t.Error("AdmitTenant() admits an object of no tenant to a model of no tenant")
 	}
 }

@@ -99,6 +99,10 @@ func (l Live) has(name string) bool {
 type Output struct {
 	AuthPolicy           *values.ModelAuthPolicy
 	TokenRateLimitPolicy *values.ModelTokenRateLimitPolicy
+	// AuthPolicyHeld says why the AuthPolicy in the cluster, if any, has to stay as
+	// it is although AuthPolicy is nil; otherwise nil. It is an
+	// [apperr.UserError].
+	AuthPolicyHeld error
 	// SubjectsInlined is false when the subjects exceed the policy's bound and
 	// only the selection callback decides who may call.
 	SubjectsInlined bool
@@ -129,6 +133,12 @@ func (out *Output) buildAuthPolicy(in Input) error {
 		}
 	}
 	if len(accepted) == 0 {
+		return nil
+	}
+	if in.Tenant.OIDCProblem != nil {
+		// Without its provider the tenant's callers would be refused, and their JWTs
+		// handed to TokenReview.
+		out.AuthPolicyHeld = in.Tenant.OIDCProblem
 		return nil
 	}
 	model, err := celtext.String(in.Model.String())

@@ -45,13 +45,23 @@ func (t Tenants) ForModel(ctx context.Context, model *v1alpha1.MaaSModelRef) (te
 	return t.Settings.OfTenant(tenant)
 }
 
-// ForNamespace returns the tenant of a namespace.
+// ForNamespace returns the tenant of a namespace. The default tenant's provider
+// is configured in that tenant's own namespace.
 func (t Tenants) ForNamespace(ctx context.Context, name string) (tenancy.Context, error) {
 	n, err := t.namespace(ctx, name)
 	if err != nil {
 		return tenancy.Context{}, err
 	}
-	return t.Settings.OfNamespace(n)
+	tenant, err := t.Settings.OfNamespace(n)
+	if err != nil || tenant.Name != tenancy.DefaultName || name == t.Settings.DefaultNamespace {
+		return tenant, err
+	}
+	home, err := t.namespace(ctx, t.Settings.DefaultNamespace)
+	if err != nil {
+		return tenancy.Context{}, err
+	}
+	tenant.OIDC, tenant.OIDCProblem = t.Settings.OIDC(home)
+	return tenant, nil
 }
 
 // Member returns the name of the tenant whose subscriptions and auth policies
@@ -105,7 +115,7 @@ func (t Tenants) namespace(ctx context.Context, name string) (tenancy.Namespace,
 	if n.Config, err = fetch.Optional(ctx, t.Reader, key, &v1alpha1.MaasTenantConfig{}); err != nil {
 		return n, err
 	}
-	if n.Config == nil {
+	if n.Config == nil || n.Config.Labels[v1alpha1.LabelManagedByAITenant] != "true" {
 		n.Legacy, err = fetch.Optional(ctx, t.Reader, key, &v1alpha1.Tenant{})
 		return n, err
 	}

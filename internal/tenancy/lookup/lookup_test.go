@@ -99,6 +99,30 @@ func TestTheTenantOfAModel(t *testing.T) {
 	}
 }
 
+func TestTheDefaultTenantsProviderIsForItsModelsEverywhere(t *testing.T) {
+	t.Parallel()
+	legacy := &v1alpha1.Tenant{ObjectMeta: metav1.ObjectMeta{Namespace: defaultNamespace, Name: v1alpha1.DefaultTenantConfigName}}
+	legacy.Spec.ExternalOIDC = &v1alpha1.TenantExternalOIDCConfig{IssuerURL: "https://idp.example.com", ClientID: "maas"}
+	l := tenants(t, fine, append(red(), legacy)...)
+	for namespace, want := range map[string]bool{"llm": true, defaultNamespace: true, redNamespace: false} {
+		tenant, err := l.ForModel(t.Context(), model(namespace, ""))
+		if err != nil || (tenant.OIDC != nil) != want || tenant.OIDCProblem != nil {
+			t.Errorf("%s: tenant %+v, err = %v, want a provider: %t", namespace, tenant, err, want)
+		}
+	}
+}
+
+func TestSettingsOfBothKindsAreAProblem(t *testing.T) {
+	t.Parallel()
+	legacy := &v1alpha1.Tenant{ObjectMeta: metav1.ObjectMeta{Namespace: defaultNamespace, Name: v1alpha1.DefaultTenantConfigName}}
+	legacy.Spec.ExternalOIDC = &v1alpha1.TenantExternalOIDCConfig{IssuerURL: "https://idp.example.com", ClientID: "maas"}
+	config := &v1alpha1.MaasTenantConfig{ObjectMeta: metav1.ObjectMeta{Namespace: defaultNamespace, Name: v1alpha1.DefaultTenantConfigName}}
+	tenant, err := tenants(t, fine, legacy, config).ForModel(t.Context(), model("llm", ""))
+	if err != nil || tenant.OIDC != nil || tenant.OIDCProblem == nil {
+		t.Errorf("tenant %+v, err = %v", tenant, err)
+	}
+}
+
 func TestATenantThatDoesNotExistIsForTheUserToResolve(t *testing.T) {
 	t.Parallel()
 	_, err := tenants(t, fine).ForModel(t.Context(), model("llm", "blue"))
