@@ -14,14 +14,22 @@ import (
 	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
 )
 
-// Patience is how long a policy may stay unenforced for the reason Unknown
-// before that counts. Kuadrant reports it for seconds after every change of a
-// policy, until its components are in sync, and for as long as it lasts when
-// something is wrong.
-const Patience = 30 * time.Second
-
-// reasonUnknown is Kuadrant's reason of a policy that may only need time.
-const reasonUnknown = "Unknown"
+// patience is how long a policy may stay unenforced for one of Kuadrant's reasons
+// before that counts, because it passes by itself as a rule.
+//
+// Unknown is reported for seconds after every change of a policy, until Kuadrant's
+// components are in sync. Expressions that read what an AuthPolicy finds out are
+// invalid until Kuadrant has seen the AuthPolicy, which is written in the same breath.
+func patience(reason string) time.Duration {
+	switch reason {
+	case "Unknown":
+		return 30 * time.Second
+	case "InvalidCelExpression":
+		return 5 * time.Second
+	default:
+		return 0
+	}
+}
 
 // Readiness says whether the gateway enforces a policy as it stands now.
 type Readiness struct {
@@ -62,7 +70,7 @@ func ReadinessOf(policy *unstructured.Unstructured, now time.Time) Readiness {
 		case condition.Status == metav1.ConditionTrue:
 			continue
 		}
-		if until := condition.LastTransitionTime.Add(Patience); condition.Reason == reasonUnknown && now.Before(until) {
+		if until := condition.LastTransitionTime.Add(patience(condition.Reason)); now.Before(until) {
 			return Readiness{Waiting: true, Until: until}
 		}
 		return Readiness{Reason: step.missing, Message: fmt.Sprintf("Kuadrant reports %s=False, reason %s, for the generated %s %s/%s, whose status says more. %s",

@@ -55,10 +55,18 @@ func TestReadiness(t *testing.T) {
 		"overridden by another policy":                  {policy(statusOf(3, accepted, since(time.Second, condition("Enforced", "False", "Overridden")))), kuadrant.Readiness{Reason: v1alpha1.ReasonNotEnforced}},
 		"only just not enforced, for no known reason": {
 			policy(statusOf(3, accepted, since(10*time.Second, condition("Enforced", "False", "Unknown")))),
-			kuadrant.Readiness{Waiting: true, Until: now.Add(kuadrant.Patience - 10*time.Second)},
+			kuadrant.Readiness{Waiting: true, Until: now.Add(20 * time.Second)},
 		},
 		"not enforced for long, for no known reason": {
-			policy(statusOf(3, accepted, since(kuadrant.Patience, condition("Enforced", "False", "Unknown")))),
+			policy(statusOf(3, accepted, since(30*time.Second, condition("Enforced", "False", "Unknown")))),
+			kuadrant.Readiness{Reason: v1alpha1.ReasonNotEnforced},
+		},
+		"only just not enforced, for want of an AuthPolicy": {
+			policy(statusOf(3, accepted, since(time.Second, condition("Enforced", "False", "InvalidCelExpression")))),
+			kuadrant.Readiness{Waiting: true, Until: now.Add(4 * time.Second)},
+		},
+		"an invalid expression that stays": {
+			policy(statusOf(3, accepted, since(5*time.Second, condition("Enforced", "False", "InvalidCelExpression")))),
 			kuadrant.Readiness{Reason: v1alpha1.ReasonNotEnforced},
 		},
 		"a status of a strange shape is waited for": {policy(map[string]any{"conditions": "none"}), waiting},
