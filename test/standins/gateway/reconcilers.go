@@ -13,10 +13,13 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	gwapiv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/opendatahub-io/maas-operator/test/standins/status"
 )
 
 // indexParent finds routes by the gateways they name.
@@ -57,7 +60,7 @@ func setup(ctx context.Context, mgr ctrl.Manager) error {
 	}
 	return ctrl.NewControllerManagedBy(mgr).Named("httproute-standin").
 		For(&gwapiv1.HTTPRoute{}).
-		Watches(&gwapiv1.Gateway{}, handler.EnqueueRequestsFromMapFunc(r.routesOf)).
+		Watches(&gwapiv1.Gateway{}, handler.EnqueueRequestsFromMapFunc(r.routesOf), builder.WithPredicates(status.GatewayMoved())).
 		Watches(&corev1.Namespace{}, handler.EnqueueRequestsFromMapFunc(r.routesIn)).
 		Complete(reconcile.Func(r.route))
 }
@@ -150,7 +153,7 @@ func (r *reconcilers) ours(ctx context.Context, gateway *gwapiv1.Gateway) (bool,
 func (r *reconcilers) attachedRoutes(ctx context.Context, gateway *gwapiv1.Gateway) (map[gwapiv1.SectionName]int32, error) {
 	name := client.ObjectKeyFromObject(gateway)
 	var routes gwapiv1.HTTPRouteList
-	if err := r.client.List(ctx, &routes, client.MatchingFields{indexParent: name.String()}); err != nil {
+	if err := r.client.List(ctx, &routes, client.MatchingFields{indexParent: name.String()}, client.UnsafeDisableDeepCopy); err != nil {
 		return nil, err
 	}
 	count := map[gwapiv1.SectionName]int32{}
@@ -202,7 +205,7 @@ func (r *reconcilers) routesIn(ctx context.Context, namespace client.Object) []r
 
 func (r *reconcilers) routes(ctx context.Context, opts ...client.ListOption) []reconcile.Request {
 	var list gwapiv1.HTTPRouteList
-	if err := r.client.List(ctx, &list, opts...); err != nil {
+	if err := r.client.List(ctx, &list, append(opts, client.UnsafeDisableDeepCopy)...); err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "Listing routes")
 		return nil
 	}

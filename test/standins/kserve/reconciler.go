@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -33,7 +34,7 @@ func (r *reconciler) setup(mgr ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(mgr).Named("kserve-standin").
 		For(newService()).
 		Watches(&gwapiv1.HTTPRoute{}, handler.EnqueueRequestsFromMapFunc(r.servicesOf)).
-		Watches(&gwapiv1.Gateway{}, handler.EnqueueRequestsFromMapFunc(r.allServices)).
+		Watches(&gwapiv1.Gateway{}, handler.EnqueueRequestsFromMapFunc(r.allServices), builder.WithPredicates(status.GatewayMoved())).
 		Complete(r)
 }
 
@@ -64,7 +65,7 @@ func (r *reconciler) ensureRoutes(ctx context.Context, service *unstructured.Uns
 		return nil, nil
 	}
 	var list gwapiv1.HTTPRouteList
-	if err := r.client.List(ctx, &list, client.InNamespace(service.GetNamespace())); err != nil {
+	if err := r.client.List(ctx, &list, client.InNamespace(service.GetNamespace()), client.UnsafeDisableDeepCopy); err != nil {
 		return nil, fmt.Errorf("list routes of %s: %w", service.GetName(), err)
 	}
 	refs := referencedRoutes(service)
@@ -143,24 +144,30 @@ func accepted(route *gwapiv1.HTTPRoute) bool {
 	return false
 }
 
+// servicesOf are the services that a route is of, by its labels or their own
+// references.
 func (r *reconciler) servicesOf(ctx context.Context, route client.Object) []reconcile.Request {
-	return r.services(ctx, client.InNamespace(route.GetNamespace()))
+	return r.services(ctx, func(service *unstructured.Unstructured) bool {
+		return referencedRoutes(service)[route.GetName()] || hasRouterLabels(route, service.GetName())
+	}, client.InNamespace(route.GetNamespace()))
 }
 
 func (r *reconciler) allServices(ctx context.Context, _ client.Object) []reconcile.Request {
-	return r.services(ctx)
+	return r.services(ctx, func(*unstructured.Unstructured) bool { return true })
 }
 
-func (r *reconciler) services(ctx context.Context, opts ...client.ListOption) []reconcile.Request {
+func (r *reconciler) services(ctx context.Context, wanted func(*unstructured.Unstructured) bool, opts ...client.ListOption) []reconcile.Request {
 	list := &unstructured.UnstructuredList{}
 	list.SetGroupVersionKind(GVK().GroupVersion().WithKind(GVK().Kind + "List"))
-	if err := r.client.List(ctx, list, opts...); err != nil {
+	if err := r.client.List(ctx, list, append(opts, client.UnsafeDisableDeepCopy)...); err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "Listing LLMInferenceServices")
 		return nil
 	}
-	out := make([]reconcile.Request, 0, len(list.Items))
+	var out []reconcile.Request
 	for i := range list.Items {
-		out = append(out, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&list.Items[i])})
+		if wanted(&list.Items[i]) {
+			out = append(out, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&list.Items[i])})
+		}
 	}
 	return out
 }

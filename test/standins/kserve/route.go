@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	gwapiv1 "sigs.k8s.io/gateway-api/apis/v1"
 )
 
@@ -23,9 +24,10 @@ func RouterLabels(service string) map[string]string {
 	}
 }
 
-func hasRouterLabels(route *gwapiv1.HTTPRoute, service string) bool {
+func hasRouterLabels(route client.Object, service string) bool {
+	labels := route.GetLabels()
 	for key, value := range RouterLabels(service) {
-		if route.Labels[key] != value {
+		if labels[key] != value {
 			return false
 		}
 	}
