@@ -74,12 +74,7 @@ func (c Caller) Username() string { return c.username }
 func (c Caller) Groups() []string { return c.groups }
 
 // subjects counts what the caller may be matched by: the name and the groups.
-func (c Caller) subjects() int {
-	if c.username == "" {
-		return 0
-	}
-	return 1 + len(c.groups)
-}
+func (c Caller) subjects() int { return 1 + len(c.groups) }
 
 // Groups is the one list that feeds the group header, the selection and the
 // subjects rule: system:authenticated first, then the given groups in their

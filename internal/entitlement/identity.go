@@ -73,7 +73,7 @@ func Listed(annotation string, key types.NamespacedName) bool {
 		wanted = key.Name
 	}
 	for item := range strings.SplitSeq(annotation, ",") {
-		if item = strings.TrimSpace(item); item == wanted && item != "" {
+		if strings.TrimSpace(item) == wanted {
 			return true
 		}
 	}

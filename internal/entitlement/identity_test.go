@@ -68,7 +68,6 @@ func TestListed(t *testing.T) {
 		"a bare name of an earlier release counts":    {"silver,gold", true},
 		"a bare name beside a qualified one does not": {"other/x,gold", false},
 		"an incomplete list holds no bare name":       {"other/x,gold,...", false},
-		"an empty name is never listed":               {",,", false},
 		"spaces do not matter":                        {" ns/gold , x", true},
 		"another namespace does not count":            {"other/gold", false},
 		"a longer name does not count":                {"ns/gold-plus", false},

@@ -24,15 +24,12 @@ func (p postings) add(number int32, users []string, groups []v1alpha1.GroupRefer
 		post(p.users, user, number)
 	}
 	for _, group := range groups {
-		if SafeGroup(group.Name) {
-			post(p.groups, group.Name, number)
-		}
+		post(p.groups, group.Name, number)
 	}
 }
 
 func post(lists map[string][]int32, name string, number int32) {
-	list := lists[name]
-	if name != "" && (len(list) == 0 || list[len(list)-1] != number) {
+	if list := lists[name]; len(list) == 0 || list[len(list)-1] != number {
 		lists[name] = append(list, number)
 	}
 }

@@ -35,7 +35,7 @@ func drawUsers(t *rapid.T) []string {
 }
 
 // drawSubscription draws one whose entries are in force or not for a reason
-// among several; working tells the naive selection which are.
+// among several, see works.
 func drawSubscription(t *rapid.T) subscription {
 	s := sub(rapid.SampledFrom(drawnNames).Draw(t, "name")).in(rapid.SampledFrom(namespaces).Draw(t, "namespace"))
 	s.Spec.Owner = v1alpha1.Owner{Users: drawUsers(t), Groups: groupsOf(drawGroups(t, 0)...)}
