@@ -5,7 +5,9 @@ package celtext_test
 
 import (
 	"errors"
+	"fmt"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/google/cel-go/cel"
 	"github.com/google/go-cmp/cmp"
@@ -85,5 +87,39 @@ func TestInvalidUTF8IsRefused(t *testing.T) {
 	}
 	if _, err := celtext.List([]string{"a", "\xff"}); !errors.Is(err, celtext.ErrInvalidUTF8) {
 		t.Errorf("List() error = %v, want %v", err, celtext.ErrInvalidUTF8)
+	}
+}
+
+// FuzzList quotes any texts: the list evaluates to them, or is refused because
+// one is no text.
+func FuzzList(f *testing.F) {
+	for _, text := range []string{"", "gold", "a\" || true || \"", "\\", "\n\r\x00", "Zoë", "\u2028", "\U0001f600", "\xff", "'''", "{{ . }}"} {
+		f.Add(text, text)
+		f.Add(text, "other")
+	}
+	f.Fuzz(func(t *testing.T, first, second string) {
+		list, err := celtext.List([]string{first, second})
+		valid := utf8.ValidString(first) && utf8.ValidString(second)
+		if (err == nil) != valid {
+			t.Fatalf("List(%q, %q) error = %v", first, second, err)
+		}
+		if err != nil {
+			return
+		}
+		for i, want := range []string{first, second} {
+			if got := evaluate(t, fmt.Sprintf("%s[%d]", list, i)); got != want {
+				t.Errorf("item %d of %s is %q, want %q", i, list, got, want)
+			}
+		}
+		if got := evaluate(t, "size("+list+")"); got != int64(2) {
+			t.Errorf("%s has %v items", list, got)
+		}
+	})
+}
+
+func TestLetBindsAValue(t *testing.T) {
+	t.Parallel()
+	if got := evaluate(t, celtext.Let("x", "1 + 1", celtext.Let("y", "x * 3", "x + y"))); got != int64(8) {
+		t.Errorf("the expression yields %v, want 8", got)
 	}
 }

@@ -28,16 +28,22 @@ type authorino struct {
 
 func newAuthorino(t *testing.T, policy *unstructured.Unstructured) *authorino {
 	t.Helper()
+	return &authorino{t: t, env: authorinoEnv(t, cel.OptionalTypes()), policy: policy}
+}
+
+// authorinoEnv is the environment Authorino evaluates in since v0.22; v0.25 has
+// optional types in addition.
+func authorinoEnv(t *testing.T, options ...cel.EnvOption) *cel.Env {
+	t.Helper()
 	object := cel.ObjectType("google.protobuf.Struct")
-	env, err := cel.NewEnv(
+	env, err := cel.NewEnv(append(options,
 		cel.Variable("metadata", object), cel.Variable("request", object), cel.Variable("source", object),
-		cel.Variable("destination", object), cel.Variable("auth", object),
-		ext.Strings(), cel.OptionalTypes(),
-	)
+		cel.Variable("destination", object), cel.Variable("auth", object), ext.Strings(),
+	)...)
 	if err != nil {
 		t.Fatalf("make environment: %v", err)
 	}
-	return &authorino{t: t, env: env, policy: policy}
+	return env
 }
 
 // compile plans an expression and fails the test when it is no valid CEL.
