@@ -99,13 +99,13 @@ func (m *Metrics) modelSamples() []sample {
 		g.bytes += p.authPolicy + p.limitPolicy
 		gateways[p.gateway] = g
 	}
-	out := []sample{
+	out := slices.Grow([]sample{
 		{limitSets, nil, float64(most.limits)},
 		{limitSetMembers, nil, float64(most.members)},
 		{limitSetLargest, nil, float64(most.largest)},
 		{predicateLargest, nil, float64(most.predicate)},
 		{subjectsLargest, nil, float64(most.subjects)},
-	}
+	}, 6+3*len(gateways))
 	for kind, sum := range map[string]kindSum{kuadrant.AuthPolicy.Kind: auth, kuadrant.TokenRateLimitPolicy.Kind: limit} {
 		out = append(out, sample{generatedObjects, []string{kind}, float64(sum.objects)},
 			sample{generatedBytes, []string{kind}, float64(sum.bytes)}, sample{generatedLargestBytes, []string{kind}, float64(sum.largest)})
