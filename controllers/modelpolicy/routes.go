@@ -75,14 +75,19 @@ func (r *Reconciler) routeOwner(ctx context.Context, s *scope) (entitlement.Clai
 	return entitlement.OwnerOfRoute(claims), nil
 }
 
-// claim is what a model brings to its route.
+// claim is what a model brings to its route: what would make its policies. An
+// entry that cannot be enforced makes none.
 func claim(in model.Input) entitlement.Claim {
 	c := entitlement.Claim{Model: in.Model.Name}
 	for _, p := range in.AuthPolicies {
 		c.Access = c.Access || p.Object.DeletionTimestamp == nil && model.AdmitTenant(in.Tenant, p.Tenant) == nil
 	}
 	for _, s := range in.Subscriptions {
-		c.Limits = c.Limits || s.Object.DeletionTimestamp == nil && model.AdmitTenant(in.Tenant, s.Tenant) == nil
+		if c.Limits || s.Object.DeletionTimestamp != nil || model.AdmitTenant(in.Tenant, s.Tenant) != nil {
+			continue
+		}
+		_, err := model.AdmitRates(s.Object, in.Model)
+		c.Limits = err == nil
 	}
 	return c
 }
