@@ -209,10 +209,7 @@ func (f fixture) has(t *testing.T, name string, labels map[string]string, value 
 
 func TestOutcomeOfAStatus(t *testing.T) {
 	t.Parallel()
-	type condition = v1alpha1.ConditionReason
-	of := func(status metav1.ConditionStatus, reason condition) metrics.Outcome {
-		return metrics.OfCondition(status, reason)
-	}
+	of := metrics.OfCondition
 	for name, tc := range map[string]struct{ got, want metrics.Outcome }{
 		"Active":                 {metrics.OfPhase(v1alpha1.PhaseActive), metrics.Success},
 		"Ready":                  {metrics.OfPhase(v1alpha1.ModelPhaseReady), metrics.Success},
