@@ -31,7 +31,7 @@ var _ = Describe("A burst of subscriptions on one model", Ordered, func() {
 		quiet()
 	})
 
-	It("costs at most two status writes for each, though all have one priority (A06, W-18)", func(ctx SpecContext) {
+	It("costs at most two status writes for each, though all have one priority (A06, W-18)", func() {
 		mark, looks, begin := mark(), reconciles("subscription"), time.Now()
 		m.subscribeAll(count, writers)
 		created := time.Since(begin)

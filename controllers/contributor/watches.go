@@ -71,7 +71,7 @@ func (c *Controller[T]) concerned(ctx context.Context, before, after client.Obje
 			return nil, err
 		}
 	}
-	if had && !(has && was == now) {
+	if had && (!has || was != now) {
 		if err := c.all(ctx, was, due); err != nil {
 			return nil, err
 		}

@@ -178,3 +178,58 @@ func TestASourceThatIsStoppedSaysSo(t *testing.T) {
 		}
 	})
 }
+
+func TestAChangeAsAWholeSaysWhatIsDueWhen(t *testing.T) {
+	t.Parallel()
+	of := func(_ context.Context, before, after client.Object) (trigger.Due, error) {
+		due := trigger.Due{}
+		for delay, object := range map[time.Duration]client.Object{time.Second: before, 0: after} {
+			if object != nil {
+				due[types.NamespacedName{Namespace: "llm", Name: object.GetName()}] = delay
+			}
+		}
+		return due, nil
+	}
+	named := func(name string) client.Object { return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}} }
+	h := trigger.EnqueueDue(of)
+	for name, tc := range map[string]struct {
+		happens func(context.Context, trigger.Queue)
+		want    map[string]time.Duration
+	}{
+		"a creation has no before": {func(ctx context.Context, q trigger.Queue) {
+			h.Create(ctx, event.CreateEvent{Object: named("a")}, q)
+		}, map[string]time.Duration{"llm/a": 0}},
+		"an update has both": {func(ctx context.Context, q trigger.Queue) {
+			h.Update(ctx, event.UpdateEvent{ObjectOld: named("a"), ObjectNew: named("b")}, q)
+		}, map[string]time.Duration{"llm/a": time.Second, "llm/b": 0}},
+		"a deletion has no after": {func(ctx context.Context, q trigger.Queue) {
+			h.Delete(ctx, event.DeleteEvent{Object: named("a")}, q)
+		}, map[string]time.Duration{"llm/a": time.Second}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			q := newRecorder()
+			tc.happens(t.Context(), q)
+			if diff := cmp.Diff(tc.want, q.added); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestAChangeWhoseMappingFailsIsNotLost(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		calls := 0
+		q := newRecorder()
+		trigger.EnqueueDue(func(_ context.Context, _, after client.Object) (trigger.Due, error) {
+			if calls++; calls < 3 {
+				return trigger.Due{{Name: "half"}: 0}, errDown
+			}
+			return trigger.Due{{Namespace: "llm", Name: after.GetName()}: 0}, nil
+		}).Create(t.Context(), event.CreateEvent{Object: &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "a"}}}, q)
+		if diff := cmp.Diff([]string{"llm/a"}, q.names()); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	})
+}

@@ -29,6 +29,12 @@ func TestWhichUpdatesMatter(t *testing.T) {
 	oldModel, oldTenant := model(func(*v1alpha1.MaaSModelRef) {}), tenant(func(*v1alpha1.AITenant) {})
 	leaving := model(func(m *v1alpha1.MaaSModelRef) { m.DeletionTimestamp = new(metav1.Now()) })
 
+	conditioned := func(kind v1alpha1.ConditionType) client.Object {
+		return model(func(m *v1alpha1.MaaSModelRef) {
+			m.Status.Conditions = []metav1.Condition{{Type: string(kind), Status: metav1.ConditionFalse}}
+		})
+	}
+
 	for name, tc := range map[string]struct {
 		changed       func(before, after client.Object) bool
 		before, after client.Object
@@ -52,6 +58,10 @@ func TestWhichUpdatesMatter(t *testing.T) {
 		"what is no tenant may have moved":     {trigger.TenantMoved, oldModel, oldModel, true},
 		"the predicate of specs lets one by":   {updated(trigger.SpecChanged), oldModel, leaving, true},
 		"the predicate of models keeps one":    {updated(trigger.ModelJudged), oldModel, oldModel, false},
+		"a model's phase is not judged by":     {updated(trigger.ModelJudged), oldModel, model(func(m *v1alpha1.MaaSModelRef) { m.Status.Phase = "Ready" }), false},
+		"a model loses its route to another":   {updated(trigger.ModelJudged), oldModel, conditioned(v1alpha1.ConditionRouteUnique), true},
+		"a model is governed":                  {updated(trigger.ModelJudged), oldModel, conditioned(v1alpha1.ConditionGovernanceAttached), true},
+		"a model stays governed":               {updated(trigger.ModelJudged), conditioned(v1alpha1.ConditionGovernanceAttached), conditioned(v1alpha1.ConditionGovernanceAttached), false},
 		"a namespace without a tenant's label": {updated(trigger.TenantNamespace), oldModel, model(func(m *v1alpha1.MaaSModelRef) { m.Labels = map[string]string{"a": "b"} }), false},
 		"a namespace joins a tenant": {updated(trigger.TenantNamespace), oldModel, model(func(m *v1alpha1.MaaSModelRef) {
 			m.Labels = map[string]string{v1alpha1.LabelManagedByAITenant: "true"}

@@ -69,6 +69,9 @@ func TestAnUnchangedStatusIsNotWritten(t *testing.T) {
 	after.Status.Conditions = []corev1.NamespaceCondition{}
 	after.Labels = map[string]string{"changed": "outside the status"}
 
+	if differs, err := conditions.StatusDiffers(before, after); differs || err != nil {
+		t.Errorf("differs = %v, err = %v", differs, err)
+	}
 	wrote, err := conditions.PatchStatus(t.Context(), c, before, after)
 
 	if err != nil || wrote || len(*patches) != 0 {
@@ -84,6 +87,9 @@ func TestAChangedStatusIsWrittenOnceWithItsVersion(t *testing.T) {
 	after.Status.Phase = corev1.NamespaceTerminating
 	after.Labels = map[string]string{"changed": "outside the status"}
 
+	if differs, err := conditions.StatusDiffers(before, after); !differs || err != nil {
+		t.Errorf("differs = %v, err = %v", differs, err)
+	}
 	wrote, err := conditions.PatchStatus(t.Context(), c, before, after)
 
 	if err != nil || !wrote {

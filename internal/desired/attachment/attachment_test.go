@@ -246,3 +246,133 @@ func TestLimitsWithoutAnAuthPolicySaySo(t *testing.T) {
 		t.Errorf("OfSubscription() = %d, %q", got.State, got.Message)
 	}
 }
+
+// unenforced is a policy at generation 2 with the subscription's clause, which
+// Kuadrant last refused for the given generation and reason.
+func unenforced(observed int64, reason string) *unstructured.Unstructured {
+	p := limits(observed, "tokens-1-per-1m", entitlement.ShortID("tenant/s@llm/m"), nil)
+	p.Object["status"] = map[string]any{"observedGeneration": observed, "conditions": []any{
+		map[string]any{"type": "Accepted", "status": "True", "reason": "Accepted"},
+		map[string]any{"type": "Enforced", "status": "False", "reason": reason, "lastTransitionTime": now.Add(-time.Second).Format(time.RFC3339)},
+	}}
+	return p
+}
+
+// subscriber is a subscription to the model whose status says the given.
+func subscriber(said v1alpha1.ResourceRefStatus) *v1alpha1.MaaSSubscription {
+	s := &v1alpha1.MaaSSubscription{ObjectMeta: metav1.ObjectMeta{Namespace: "tenant", Name: "s", Generation: 5}}
+	s.Spec.ModelRefs = []v1alpha1.ModelSubscription{{Namespace: ref.Namespace, Name: ref.Name, TokenRateLimits: []v1alpha1.TokenRateLimit{{Limit: 1, Window: "1m"}}}}
+	said.Namespace = ref.Namespace
+	s.Status = v1alpha1.MaaSSubscriptionStatus{
+		ObservedGeneration: 5, RateLimitIdentity: v1alpha1.RateLimitIdentityShort,
+		TokenRateLimitStatuses: []v1alpha1.TokenRateLimitStatus{{ResourceRefStatus: said, Model: ref.Name}},
+	}
+	return s
+}
+
+func judge(p *unstructured.Unstructured, s *v1alpha1.MaaSSubscription) attachment.Reference {
+	return attachment.OfSubscription(attachment.Facts{Key: ref, Model: routed(), Policy: seen(p)}, s, entitlement.RateSet{Name: "tokens-1-per-1m"}, s.Status)
+}
+
+func said(r attachment.Reference) v1alpha1.ResourceRefStatus {
+	return v1alpha1.ResourceRefStatus{Ready: r.State == attachment.Enforced, Reason: r.Reason, Message: r.Message}
+}
+
+func TestWhatWaitsIsDescribedTheSameAllTheWay(t *testing.T) {
+	t.Parallel()
+	const clause = "0000000000000000"
+	mine := entitlement.ShortID("tenant/s@llm/m")
+	noStatus := limits(1, "tokens-1-per-1m", mine, nil)
+	delete(noStatus.Object, "status")
+	first := judge(nil, subscriber(v1alpha1.ResourceRefStatus{}))
+	if first.State != attachment.Waiting || first.Message == "" {
+		t.Fatalf("without a policy: %+v", first)
+	}
+	for name, p := range map[string]*unstructured.Unstructured{
+		"the policy is that of others":        limits(2, "tokens-1-per-1m", clause, nil),
+		"the policy has no status":            noStatus,
+		"the policy is judged for others":     limits(1, "tokens-1-per-1m", mine, nil),
+		"Kuadrant's components are not ready": unenforced(2, "Unknown"),
+		"Kuadrant has not seen both policies": unenforced(2, "InvalidCelExpression"),
+	} {
+		got := judge(p, subscriber(said(first)))
+		got.Until = time.Time{}
+		if diff := cmp.Diff(first, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+func TestABusyGatewayLeavesVerdictsAlone(t *testing.T) {
+	t.Parallel()
+	overridden := judge(unenforced(2, "Overridden"), subscriber(v1alpha1.ResourceRefStatus{}))
+	if overridden.State != attachment.Broken {
+		t.Fatalf("overridden: %+v", overridden)
+	}
+	for name, before := range map[string]attachment.Reference{
+		"what is enforced":   {State: attachment.Enforced, Reason: v1alpha1.ReasonAcceptedEnforced},
+		"what is not":        overridden,
+		"what has to be yet": judge(nil, subscriber(v1alpha1.ResourceRefStatus{})),
+	} {
+		for state, p := range map[string]*unstructured.Unstructured{
+			"not judged yet":          limits(1, "tokens-1-per-1m", entitlement.ShortID("tenant/s@llm/m"), nil),
+			"only just not in effect": unenforced(2, "Unknown"),
+		} {
+			s := subscriber(said(before))
+			got := judge(p, s)
+			if diff := cmp.Diff(said(before), said(got)); diff != "" {
+				t.Errorf("%s, %s (-want +got):\n%s", name, state, diff)
+			}
+			if !attachment.SettledSubscription(seen(p), s, ref) {
+				t.Errorf("%s, %s: looks unsettled", name, state)
+			}
+		}
+	}
+}
+
+func TestASubscriptionIsUnsettledWhenItsVerdictMoves(t *testing.T) {
+	t.Parallel()
+	mine := entitlement.ShortID("tenant/s@llm/m")
+	waiting := said(judge(nil, subscriber(v1alpha1.ResourceRefStatus{})))
+	enforced := v1alpha1.ResourceRefStatus{Ready: true, Reason: v1alpha1.ReasonAcceptedEnforced}
+	edited := subscriber(enforced)
+	edited.Generation++
+	invalid := subscriber(v1alpha1.ResourceRefStatus{Reason: v1alpha1.ReasonInvalidSpec, Message: "No."})
+	invalid.Spec.ModelRefs[0].TokenRateLimits = nil
+	for name, tc := range map[string]struct {
+		policy *unstructured.Unstructured
+		s      *v1alpha1.MaaSSubscription
+		want   bool
+	}{
+		"it waits, and is enforced":              {limits(2, "tokens-1-per-1m", mine, nil), subscriber(waiting), false},
+		"it is enforced, and stays so":           {limits(2, "tokens-1-per-1m", mine, nil), subscriber(enforced), true},
+		"it is enforced, and loses its clause":   {limits(2, "tokens-1-per-1m", "0000000000000000", nil), subscriber(enforced), false},
+		"it is enforced, and is overridden":      {unenforced(2, "Overridden"), subscriber(enforced), false},
+		"it is enforced, and the policy is gone": {nil, subscriber(enforced), false},
+		"its new generation was not looked at":   {limits(2, "tokens-1-per-1m", mine, nil), edited, false},
+		"its entry is refused whatever happens":  {limits(2, "tokens-1-per-1m", mine, nil), invalid, true},
+		"it is left out": {
+			limits(2, "tokens-1-per-1m", "0000000000000000", map[string]string{v1alpha1.AnnotationExcludedSubscriptions: "tenant/s"}), subscriber(waiting), false,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if got := attachment.SettledSubscription(seen(tc.policy), tc.s, ref); got != tc.want {
+				t.Errorf("SettledSubscription() = %t, want %t", got, tc.want)
+			}
+		})
+	}
+}
+
+func TestThePatienceWithAPolicyEnds(t *testing.T) {
+	t.Parallel()
+	early := judge(unenforced(2, "Unknown"), subscriber(v1alpha1.ResourceRefStatus{}))
+	late := judge(unenforced(2, "InvalidCelExpression"), subscriber(v1alpha1.ResourceRefStatus{}))
+	never := judge(nil, subscriber(v1alpha1.ResourceRefStatus{}))
+	if got := attachment.Until([]attachment.Reference{never, early, late}); !got.Equal(late.Until) || !late.Until.After(now) {
+		t.Errorf("Until() = %s, want %s", got, late.Until)
+	}
+	if got := attachment.Until([]attachment.Reference{never}); !got.IsZero() {
+		t.Errorf("Until() = %s without an end", got)
+	}
+}
