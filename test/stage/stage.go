@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"path/filepath"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -19,7 +18,6 @@ import (
 
 	inferencev1alpha1 "github.com/opendatahub-io/maas-operator/api/inference/v1alpha1"
 	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
-	"github.com/opendatahub-io/maas-operator/test/internal/samples"
 	"github.com/opendatahub-io/maas-operator/test/standins"
 	"github.com/opendatahub-io/maas-operator/test/testenv"
 )
@@ -48,7 +46,8 @@ type Options struct {
 	Args []string
 	// Env are settings of its process besides PATH, as NAME=value.
 	Env []string
-	// CRDs replace the usual set: MaaS, GatewayAPI, Kuadrant and KServe.
+	// CRDs replace the usual set: MaaS, GatewayAPI, Kuadrant and KServe. What needs
+	// those that are left out comes with [Stage.Install].
 	CRDs []testenv.CRDSet
 	// Standins adjusts the stand-ins.
 	Standins standins.Options
@@ -68,18 +67,22 @@ type Stage struct {
 	// Admin reads and writes as the cluster's administrator, without a cache
 	// and without a rate limit.
 	Admin client.Client
-	// Standins play Kuadrant, the gateway controller and KServe.
+	// Standins play Kuadrant, the gateway controller and KServe; one whose CRDs are
+	// not installed is nil.
 	Standins *standins.All
 	// Operator is the program under test.
 	Operator *Operator
 
 	ends []func() error
+	// crds are the installed sets, options those of the stand-ins.
+	crds    []testenv.CRDSet
+	options standins.Options
 }
 
 // Start sets everything up, or ends again what it had started. It returns when
 // the operator is ready.
 func Start(ctx context.Context, o Options) (_ *Stage, err error) {
-	s := &Stage{}
+	s := &Stage{Standins: &standins.All{}, options: o.Standins}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, s.Stop())
@@ -103,10 +106,10 @@ func Start(ctx context.Context, o Options) (_ *Stage, err error) {
 	if err := s.store(ctx, o.Stored); err != nil {
 		return nil, err
 	}
-	if s.Standins, err = standins.StartAll(ctx, s.Env.AdminConfig(), o.Standins); err != nil {
+	s.ends = append(s.ends, s.Standins.Stop)
+	if err := s.settleIn(ctx, crds); err != nil {
 		return nil, err
 	}
-	s.ends = append(s.ends, s.Standins.Stop)
 	s.Operator = &Operator{env: s.Env, binary: o.Binary, args: o.Args, environment: o.Env}
 	if s.Operator.binary == "" {
 		if s.Operator.binary, err = Build(ctx, s.Env.Dir()); err != nil {
@@ -144,15 +147,11 @@ func newClient(env *testenv.Env) (client.Client, error) {
 	return c, nil
 }
 
-// createPlatform applies the samples that stand for the platform: namespaces,
-// the Gateway and the default tenant, but no model.
+// createPlatform applies the samples that stand for the platform and need no
+// CRDs but ours: namespaces and the default tenant, but no model.
 func (s *Stage) createPlatform(ctx context.Context) error {
-	for _, file := range []string{"namespaces.yaml", "gateway.yaml", "tenant.yaml"} {
-		objects, err := testenv.ReadObjects(filepath.Join(testenv.RepoRoot(), "config", "samples", file))
-		if err != nil {
-			return err
-		}
-		if err := samples.Apply(ctx, s.Admin, objects); err != nil {
+	for _, file := range []string{"namespaces.yaml", "tenant.yaml"} {
+		if err := s.apply(ctx, file); err != nil {
 			return err
 		}
 	}
