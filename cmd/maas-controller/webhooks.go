@@ -19,7 +19,7 @@ import (
 
 const (
 	// webhookSecret is what config/manager mounts as --webhook-cert-dir.
-	webhookSecret = "maas-controller-webhook-cert" //nolint:gosec // The name of a Secret, not one.
+	webhookSecret = "maas-controller-webhook-cert"
 	certFile      = "tls.crt"
 	keyFile       = "tls.key"
 )

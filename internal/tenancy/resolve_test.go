@@ -216,31 +216,38 @@ func TestWhyANamespaceIsNotEnabled(t *testing.T) {
 		want      []string
 	}{
 		"without the label": {
-			settings(), tenancy.Namespace{Name: "llm"},
+			settings(),
+			tenancy.Namespace{Name: "llm"},
 			[]string{"Namespace llm lacks the label ai-gateway.opendatahub.io/tenant", defaultNamespace, "AITenant", "MaasTenantConfig default-tenant"},
 		},
 		"with a config only": {
-			settings(), tenancy.Namespace{Name: redNamespace, Config: managed(redNamespace, "red")},
+			settings(),
+			tenancy.Namespace{Name: redNamespace, Config: managed(redNamespace, "red")},
 			[]string{"lacks the label ai-gateway.opendatahub.io/tenant"},
 		},
 		"with the label only": {
-			settings(), tenancy.Namespace{Name: redNamespace, Labels: tenantLabel},
+			settings(),
+			tenancy.Namespace{Name: redNamespace, Labels: tenantLabel},
 			[]string{"holds no MaasTenantConfig default-tenant", "wait for its AITenant"},
 		},
 		"with a legacy Tenant only": {
-			settings(), tenancy.Namespace{Name: redNamespace, Labels: tenantLabel, Legacy: &v1alpha1.Tenant{}},
+			settings(),
+			tenancy.Namespace{Name: redNamespace, Labels: tenantLabel, Legacy: &v1alpha1.Tenant{}},
 			[]string{"holds no MaasTenantConfig default-tenant"},
 		},
 		"with a config that claims another tenant": {
-			settings(), tenancy.Namespace{Name: "blue", Labels: tenantLabel, Config: managed("blue", "red")},
+			settings(),
+			tenancy.Namespace{Name: "blue", Labels: tenantLabel, Config: managed("blue", "red")},
 			[]string{"claims tenant red", "use that namespace"},
 		},
 		"with a config that names no tenant": {
-			settings(), tenancy.Namespace{Name: redNamespace, Labels: tenantLabel, Config: managed(redNamespace, "")},
+			settings(),
+			tenancy.Namespace{Name: redNamespace, Labels: tenantLabel, Config: managed(redNamespace, "")},
 			[]string{"lacks the label maas.opendatahub.io/tenant-name"},
 		},
 		"with discovery off": {
-			closed, tenancy.Namespace{Name: redNamespace, Labels: tenantLabel, Config: managed(redNamespace, "red")},
+			closed,
+			tenancy.Namespace{Name: redNamespace, Labels: tenantLabel, Config: managed(redNamespace, "red")},
 			[]string{"serves the namespace models-as-a-service only", "--enable-tenant-namespace-discovery"},
 		},
 	}
