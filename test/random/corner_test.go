@@ -38,6 +38,8 @@ type corner struct {
 	history oracle.History
 	// patience is how long it may take to become what it should be.
 	patience time.Duration
+	// unhurried waits until nothing is hoped for any more.
+	unhurried bool
 }
 
 // place is one of the namespaces of a corner.
@@ -81,16 +83,8 @@ func (c *corner) scope() oracle.Scope {
 	return oracle.Scope{Namespaces: []string{c.plain, c.namespace(inDefault), c.namespace(inTenant)}, Suffix: c.suffix}
 }
 
-// attempt takes the steps in a new corner and returns how its end differs from
-// what the oracle says.
-func (c *cluster) attempt(ctx context.Context, id string, steps []step, moving bool) error {
-	k, err := c.newCorner(ctx, id, moving)
-	if err != nil {
-		return err
-	}
-	return k.take(ctx, steps)
-}
-
+// take takes the steps and returns how their end differs from what the oracle
+// says.
 func (c *corner) take(ctx context.Context, steps []step) error {
 	for i, s := range steps {
 		if err := s.run(ctx, c); err != nil {
@@ -102,7 +96,7 @@ func (c *corner) take(ctx context.Context, steps []step) error {
 
 const (
 	// patience is enough on a busy machine.
-	patience = 40 * time.Second
+	patience = 75 * time.Second
 	// shortPatience is for finding out what a failure needs.
 	shortPatience = 10 * time.Second
 	// quiet is how long nothing may change then; longer than changes are collected.
@@ -159,7 +153,11 @@ func (c *corner) compare(ctx context.Context, from client.Reader) (string, error
 	if err != nil {
 		return "", err
 	}
-	return facts.Compare(c.history), nil
+	history := c.history
+	if !c.unhurried {
+		history.Now = time.Now()
+	}
+	return facts.Compare(history), nil
 }
 
 func pause(ctx context.Context, d time.Duration) error {
@@ -321,15 +319,12 @@ func newRoute(namespace, name string) *gwapiv1.HTTPRoute {
 	return route
 }
 
-// shrinkAttempts bounds the time that is spent on a failure.
-const shrinkAttempts = 12
-
 // shrink leaves out steps as long as the rest fails too: halves first, then
 // smaller and smaller parts.
 func (c *cluster) shrink(ctx context.Context, id string, steps []step, moving bool) (fewer []step, last error) {
 	attempts := 0
-	for size := len(steps) / 2; size > 0 && attempts < shrinkAttempts; size /= 2 {
-		for start := 0; start < len(steps) && attempts < shrinkAttempts; {
+	for size := len(steps) / 2; size > 0 && attempts < *shrinking; size /= 2 {
+		for start := 0; start < len(steps) && attempts < *shrinking; {
 			attempts++
 			without := slices.Concat(steps[:start], steps[min(start+size, len(steps)):])
 			k, err := c.newCorner(ctx, fmt.Sprintf("%sr%d", id, attempts), moving)

@@ -35,12 +35,17 @@ var (
 	first     = flag.Uint64("random.first", 1, "seed of the first sequence")
 	sequences = flag.Uint64("random.sequences", 10, "number of sequences, with successive seeds")
 	workers   = flag.Int("random.workers", 16, "number of sequences at a time")
+	shrinking = flag.Int("random.shrink", 8, "number of attempts to find out which steps a failure needs")
 	operator  = flag.String("random.operator", "", "program of the operator; empty means build it")
 )
 
 // Of every eighth sequence the tenant itself changes. That concerns every model
 // of the cluster and would hide from the others what a missing watch does.
 const movingTenants = 8
+
+// Every so many sequences are watched until the operator no longer hopes that a
+// policy which Kuadrant does not enforce gets better by itself: half a minute.
+const unhurried = 9
 
 func TestSequencesEndAsComputed(t *testing.T) {
 	c := newCluster(t)
@@ -258,12 +263,17 @@ func (c *cluster) runAll(t *testing.T, seeds []uint64, moving bool) {
 func (c *cluster) run(t *testing.T, seed uint64, moving bool) {
 	t.Helper()
 	steps := plan(seed, moving)
-	failure := c.attempt(t.Context(), fmt.Sprintf("s%d", seed), steps, moving)
+	k, err := c.newCorner(t.Context(), fmt.Sprintf("s%d", seed), moving)
+	if err != nil {
+		t.Fatal(err)
+	}
+	k.unhurried = seed%unhurried == 0
+	failure := k.take(t.Context(), steps)
 	if failure == nil {
 		return
 	}
-	fewer, last := c.shrink(t.Context(), fmt.Sprintf("s%d", seed), steps, moving)
 	t.Errorf("seed %d: %v\n\nThe steps:\n%s", seed, failure, describe(steps))
+	fewer, last := c.shrink(t.Context(), fmt.Sprintf("s%d", seed), steps, moving)
 	if last != nil {
 		t.Errorf("seed %d fails with these steps alone:\n%s\n%v", seed, describe(fewer), last)
 	}

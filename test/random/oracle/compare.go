@@ -5,10 +5,11 @@ package oracle
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
+	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -16,6 +17,9 @@ import (
 
 // History is what the objects alone do not tell.
 type History struct {
+	// Now is when the objects were read; the zero value means long after the last
+	// change.
+	Now time.Time
 	// Frozen are the policies that were taken out of the operator's hands, by
 	// [KeyOf], as they were then.
 	Frozen map[string]*unstructured.Unstructured
@@ -46,6 +50,10 @@ func (d document) set(object, what, format string, args ...any) {
 // Compare describes how the cluster differs from what the operator should have
 // made of it; empty when it does not.
 func (f *Facts) Compare(history History) string {
+	if history.Now.IsZero() {
+		const long = 24 * time.Hour
+		history.Now = time.Now().Add(long)
+	}
 	w := newWorld(f, history)
 	want, got := document{}, document{}
 	for _, m := range w.models {
@@ -60,7 +68,33 @@ func (f *Facts) Compare(history History) string {
 		w.describeAuthPolicy(&w.AuthPolicies[i], want, got)
 	}
 	w.describeRest(want, got)
-	return cmp.Diff(want, got)
+	return difference(want, got)
+}
+
+// difference lists the facts of which two documents say something else.
+func difference(want, got document) string {
+	differ := map[string]bool{}
+	for _, d := range []document{want, got} {
+		for fact := range d {
+			differ[fact] = true
+		}
+	}
+	var b strings.Builder
+	for _, fact := range slices.Sorted(maps.Keys(differ)) {
+		wanted, isWanted := want[fact]
+		actual, isActual := got[fact]
+		if wanted == actual && isWanted == isActual {
+			continue
+		}
+		fmt.Fprintf(&b, "%s\n", fact)
+		if isWanted {
+			fmt.Fprintf(&b, "    - %s\n", wanted)
+		}
+		if isActual {
+			fmt.Fprintf(&b, "    + %s\n", actual)
+		}
+	}
+	return b.String()
 }
 
 // describeRest is about policies without a model, those out of the operator's

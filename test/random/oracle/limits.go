@@ -29,9 +29,9 @@ func (w *world) describeLimits(m *model, want, got document) {
 }
 
 // frozenInTime tells whether the policies of a model stay whatever they are:
-// while it has no route although somebody refers to it, or no known tenant.
+// while somebody refers to it, and it has no route or no known tenant.
 func (*world) frozenInTime(m *model) bool {
-	return m.tenant == "" || m.route == nil && m.referred
+	return m.referred && (m.tenant == "" || m.route == nil)
 }
 
 func (w *world) describeWantedLimits(m *model, object string, want document) {
@@ -66,7 +66,7 @@ func isLegacy(e entry) bool { return e.subscription.Status.RateLimitIdentity == 
 // placeOf is the limit of a member, and how its predicate names the member.
 func (w *world) placeOf(m *model, e entry) (limit, member string) {
 	key := nameOf(e.subscription) + "@" + m.key
-	member = "id " + idOf(nameOf(e.subscription), m.key)
+	member = "id " + IDOf(nameOf(e.subscription), m.key)
 	if isLegacy(e) {
 		member = "key " + key
 	}
@@ -115,7 +115,7 @@ func (*world) describeActualLimits(p *unstructured.Unstructured, object string, 
 	for name, value := range limitsOf(p) {
 		limit, _ := value.(map[string]any)
 		predicate := predicateOf(limit)
-		members, rest := Members(predicate)
+		members, rest := membersOf(predicate)
 		got.set(object, "limit "+name+" members", "%s", sorted(members))
 		if rest != "" {
 			got.set(object, "limit "+name+" has more conditions", "%s", rest)
@@ -159,9 +159,20 @@ var (
 	quoted      = regexp.MustCompile(`"([^"]*)"`)
 )
 
-// Members reads the members off a predicate, each as "id <id>" or "key <key>",
-// and returns what else it says beside the exemption of discovery.
-func Members(predicate string) (members []string, rest string) {
+// MembersOf reads the members of each limit of a TokenRateLimitPolicy, each as
+// "id <short id>" or "key <model-scoped key>".
+func MembersOf(policy *unstructured.Unstructured) map[string][]string {
+	out := map[string][]string{}
+	for name, value := range limitsOf(policy) {
+		limit, _ := value.(map[string]any)
+		out[name], _ = membersOf(predicateOf(limit))
+	}
+	return out
+}
+
+// membersOf reads the members off a predicate, and what else it says beside the
+// exemption of discovery.
+func membersOf(predicate string) (members []string, rest string) {
 	rest, exempt := strings.CutSuffix(predicate, " && "+discoveryExempt)
 	for _, match := range equalClause.FindAllStringSubmatch(rest, -1) {
 		members = append(members, match[1]+" "+match[2])

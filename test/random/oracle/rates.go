@@ -50,8 +50,8 @@ func hours(window string) int {
 	return count
 }
 
-// idOf is the short id of a subscription on a model.
-func idOf(subscription, model string) string {
+// IDOf is the short id of a subscription on a model, both <namespace>/<name>.
+func IDOf(subscription, model string) string {
 	return fmt.Sprintf("%x", sha256.Sum256([]byte(subscription+"@"+model)))[:16]
 }
 

@@ -100,9 +100,18 @@ func (w *world) phaseOfModel(m *model) v1alpha1.ModelPhase {
 		return v1alpha1.ModelPhaseFailed
 	case !accepted(m.route, m.gateway):
 		return v1alpha1.ModelPhasePending
-	case service.GetAnnotations()["standins.maas.opendatahub.io/not-ready"] != "":
+	case !ready(service):
 		return v1alpha1.ModelPhaseUnhealthy
 	default:
 		return v1alpha1.ModelPhaseReady
 	}
+}
+
+// ready is KServe's word on a service.
+func ready(service *unstructured.Unstructured) bool {
+	conditions, _, _ := unstructured.NestedSlice(service.Object, "status", "conditions")
+	return slices.ContainsFunc(conditions, func(c any) bool {
+		condition, _ := c.(map[string]any)
+		return condition["type"] == "Ready" && condition["status"] == "True"
+	})
 }

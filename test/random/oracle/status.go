@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -29,7 +30,38 @@ const (
 	enforced verdict = "enforced"
 	// unsettled is not known because Kuadrant has not answered yet.
 	unsettled verdict = "Kuadrant has not answered yet"
+	// hoped is broken for a reason that passes by itself as a rule: for a while it
+	// may be waiting, or what it was before, just as well.
+	hoped verdict = "hoped"
 )
+
+// hope is how long a reason of Kuadrant's is taken for one that passes.
+func hope(reason string) time.Duration {
+	switch reason {
+	case "Unknown":
+		return 30 * time.Second
+	case "InvalidCelExpression":
+		return 5 * time.Second
+	default:
+		return 0
+	}
+}
+
+// settle replaces each verdict that may be several by the one that the status has.
+func settle(verdicts []verdict, phase v1alpha1.Phase) []verdict {
+	for _, instead := range []verdict{broken, waiting, enforced} {
+		settled := slices.Clone(verdicts)
+		for i := range settled {
+			if settled[i] == hoped {
+				settled[i] = instead
+			}
+		}
+		if phaseOf(settled) == phase {
+			return settled
+		}
+	}
+	return verdicts
+}
 
 // phaseOf sums up the references of an object.
 func phaseOf(verdicts []verdict) v1alpha1.Phase {
@@ -44,7 +76,7 @@ func phaseOf(verdicts []verdict) v1alpha1.Phase {
 		return v1alpha1.PhaseInvalid
 	case count[lost] == len(verdicts):
 		return v1alpha1.PhaseFailed
-	case count[lost]+count[broken] > 0:
+	case count[lost]+count[broken]+count[hoped] > 0:
 		return v1alpha1.PhaseDegraded
 	case count[waiting] > 0:
 		return v1alpha1.PhasePending
@@ -54,17 +86,21 @@ func phaseOf(verdicts []verdict) v1alpha1.Phase {
 }
 
 // answer is Kuadrant's word on a policy.
-func answer(p *unstructured.Unstructured) verdict {
+func (w *world) answer(p *unstructured.Unstructured) verdict {
 	observed, _, _ := unstructured.NestedInt64(p.Object, "status", "observedGeneration")
 	if observed < p.GetGeneration() {
 		return unsettled
 	}
-	holds := map[string]bool{}
-	for _, field := range []string{"Accepted", "Enforced"} {
-		conditions, _, _ := unstructured.NestedSlice(p.Object, "status", "conditions")
-		for _, c := range conditions {
-			condition, _ := c.(map[string]any)
-			holds[field] = holds[field] || condition["type"] == field && condition["status"] == "True"
+	conditions, _, _ := unstructured.NestedSlice(p.Object, "status", "conditions")
+	holds := map[any]bool{}
+	for _, c := range conditions {
+		condition, _ := c.(map[string]any)
+		holds[condition["type"]] = condition["status"] == "True"
+		reason, _ := condition["reason"].(string)
+		since, _ := condition["lastTransitionTime"].(string)
+		began, err := time.Parse(time.RFC3339, since)
+		if condition["status"] != "True" && (err != nil || w.history.Now.Before(began.Add(hope(reason)+leeway))) && hope(reason) > 0 {
+			return hoped
 		}
 	}
 	if holds["Accepted"] && holds["Enforced"] {
@@ -72,6 +108,9 @@ func answer(p *unstructured.Unstructured) verdict {
 	}
 	return broken
 }
+
+// leeway is what the operator may be late by.
+const leeway = 5 * time.Second
 
 // absentFrom is the verdict on a reference that an existing policy does not hold.
 func absentFrom(p *unstructured.Unstructured) verdict {
@@ -90,13 +129,16 @@ func (w *world) admitted(key, namespace string) bool {
 func (w *world) describeSubscription(s *v1alpha1.MaaSSubscription, want, got document) {
 	object := "MaaSSubscription " + nameOf(s)
 	var ready, isReady []string
-	models, verdicts := w.judgeEntries(s)
-	for i, key := range models {
-		ready = append(ready, fmt.Sprintf("%s=%t", key, verdicts[i] == enforced))
-	}
+	is := map[string]bool{}
 	for _, t := range s.Status.TokenRateLimitStatuses {
+		is[t.Namespace+"/"+t.Model] = t.Ready
 		isReady = append(isReady, fmt.Sprintf("%s/%s=%t", t.Namespace, t.Model, t.Ready))
 	}
+	models, verdicts := w.judgeEntries(s)
+	for i, key := range models {
+		ready = append(ready, fmt.Sprintf("%s=%t", key, verdicts[i] == enforced || verdicts[i] == hoped && is[key]))
+	}
+	verdicts = settle(verdicts, s.Status.Phase)
 	want.set(object, "phase", "%s for generation %d", phaseOf(verdicts), s.Generation)
 	got.set(object, "phase", "%s for generation %d", s.Status.Phase, s.Status.ObservedGeneration)
 	want.set(object, "ready", "%s", strings.Join(ready, ","))
@@ -139,13 +181,13 @@ func (w *world) judgeEntry(s *v1alpha1.MaaSSubscription, key string) verdict {
 	case !covers(m.limits, set, nameOf(s), key, s.Status.RateLimitIdentity == "legacy"):
 		return absentFrom(m.limits)
 	default:
-		return answer(m.limits)
+		return w.answer(m.limits)
 	}
 }
 
 // covers tells whether a policy has a limit of these rates for the subscription.
 func covers(p *unstructured.Unstructured, set rateSet, subscription, key string, legacy bool) bool {
-	clause := `"` + idOf(subscription, key) + `"`
+	clause := `"` + IDOf(subscription, key) + `"`
 	if legacy {
 		clause = `"` + subscription + "@" + key + `"`
 	}
@@ -161,13 +203,17 @@ func covers(p *unstructured.Unstructured, set rateSet, subscription, key string,
 func (w *world) describeAuthPolicy(p *v1alpha1.MaaSAuthPolicy, want, got document) {
 	object := "MaaSAuthPolicy " + nameOf(p)
 	var ready, isReady []string
-	verdicts, conflict := w.judgeAccess(p)
-	for i, r := range p.Spec.ModelRefs {
-		ready = append(ready, fmt.Sprintf("%s/%s=%t", r.Namespace, r.Name, verdicts[i] == enforced))
-	}
+	is := map[string]bool{}
 	for _, t := range p.Status.AuthPolicies {
+		is[t.ModelNamespace+"/"+t.Model] = t.Ready
 		isReady = append(isReady, fmt.Sprintf("%s/%s=%t", t.ModelNamespace, t.Model, t.Ready))
 	}
+	verdicts, conflict := w.judgeAccess(p)
+	for i, r := range p.Spec.ModelRefs {
+		key := r.Namespace + "/" + r.Name
+		ready = append(ready, fmt.Sprintf("%s=%t", key, verdicts[i] == enforced || verdicts[i] == hoped && is[key]))
+	}
+	verdicts = settle(verdicts, p.Status.Phase)
 	want.set(object, "phase", "%s for generation %d", phaseOf(verdicts), p.Generation)
 	got.set(object, "phase", "%s for generation %d", p.Status.Phase, p.Status.ObservedGeneration)
 	want.set(object, "ready", "%s", strings.Join(ready, ","))
@@ -196,16 +242,18 @@ func (w *world) judgeAccess(p *v1alpha1.MaaSAuthPolicy) (verdicts []verdict, con
 func (w *world) judgeGrant(p *v1alpha1.MaaSAuthPolicy, key string) verdict {
 	m, usable := w.models[key], append(usableGroups(p), p.Spec.Subjects.Users...)
 	switch {
-	case !w.admitted(key, p.Namespace) || len(usable) == 0:
+	case !w.admitted(key, p.Namespace):
 		return lost
-	case m.auth != nil && !holds(m.auth, p, usable):
+	case m.route == nil:
+		return waiting
+	case len(usable) == 0:
+		return lost
+	case m.auth == nil || !holds(m.auth, p, usable):
 		return absentFrom(m.auth)
 	case len(usable) < len(p.Spec.Subjects.Groups)+len(p.Spec.Subjects.Users):
 		return broken
-	case m.auth == nil:
-		return waiting
 	default:
-		return answer(m.auth)
+		return w.answer(m.auth)
 	}
 }
 
