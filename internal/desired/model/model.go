@@ -139,7 +139,7 @@ func (out *Output) buildAuthPolicy(in Input) error {
 		// Without its provider the tenant's callers would be refused, and their JWTs
 		// handed to TokenReview.
 		out.AuthPolicyHeld = in.Tenant.OIDCProblem
-		return nil
+		return nil //nolint:nilerr // The problem is a fact of the output, not a failure to compute it.
 	}
 	model, err := celtext.String(in.Model.String())
 	if err != nil {
@@ -245,7 +245,9 @@ func (in Input) members() []member {
 			continue // The subscription's own status says so; select refuses its callers.
 		}
 		key := types.NamespacedName{Namespace: s.Object.Namespace, Name: s.Object.Name}
-		identity := entitlement.DecideIdentity(s.Object, in.Live.ShowsLegacy(key, in.Model))
+		// Whether the policy lists it is a long search, and matters only while the identity is open.
+		listed := s.Object.Status.RateLimitIdentity == "" && in.Live.ShowsLegacy(key, in.Model)
+		identity := entitlement.DecideIdentity(s.Object, listed)
 		if identity == v1alpha1.RateLimitIdentityShort && s.Object.Status.RateLimitIdentity == "" {
 			continue // Decided in its first status write, which comes before its first limit.
 		}

@@ -182,14 +182,15 @@ func (w world) handedOn(c caller) (headers, identity map[string]any) {
 	if c.kind != "key" {
 		validate = nil
 	}
-	return map[string]any{
-			"X-MaaS-Username": c.username, "X-MaaS-Subscription": field(w.selected, "name"),
-			"X-MaaS-Group": `["` + strings.Join(names, `","`) + `"]`,
-		}, map[string]any{
-			"groups": c.groups, "groups_str": strings.Join(names, ","), "userid": c.username, "subject": c.subject,
-			"keyId": field(validate, "keyId"), "keyName": field(validate, "keyName"),
-			"selected_subscription": field(w.selected, "name"), "selected_subscription_id": field(w.selected, "subscriptionId"),
-			"selected_subscription_key": key, "subscription_info": w.selected,
-			"subscription_error": field(w.selected, "error"), "subscription_error_message": field(w.selected, "message"),
-		}
+	headers = map[string]any{
+		"X-MaaS-Username": c.username, "X-MaaS-Subscription": field(w.selected, "name"),
+		"X-MaaS-Group": `["` + strings.Join(names, `","`) + `"]`,
+	}
+	return headers, map[string]any{
+		"groups": c.groups, "groups_str": strings.Join(names, ","), "userid": c.username, "subject": c.subject,
+		"keyId": field(validate, "keyId"), "keyName": field(validate, "keyName"),
+		"selected_subscription": field(w.selected, "name"), "selected_subscription_id": field(w.selected, "subscriptionId"),
+		"selected_subscription_key": key, "subscription_info": w.selected,
+		"subscription_error": field(w.selected, "error"), "subscription_error_message": field(w.selected, "message"),
+	}
 }

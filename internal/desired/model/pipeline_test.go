@@ -4,6 +4,7 @@
 package model_test
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -55,9 +56,7 @@ func (a *authorino) steps(w world) []call {
 
 func (w world) sent() map[string]any {
 	headers := map[string]any{}
-	for name, value := range w.headers {
-		headers[name] = value
-	}
+	maps.Copy(headers, w.headers)
 	if w.authorization != "" {
 		headers["authorization"] = w.authorization
 	}
@@ -141,9 +140,7 @@ func (a *authorino) ask(c call, name string, reply any) (call, any) {
 		return c, body
 	}
 	metadata := map[string]any{name: reply}
-	for other, value := range c.metadata {
-		metadata[other] = value
-	}
+	maps.Copy(metadata, c.metadata)
 	c.metadata = metadata
 	return a.prepared(c), body
 }

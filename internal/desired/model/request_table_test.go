@@ -6,6 +6,7 @@ package model_test
 import (
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"testing"
 
@@ -31,7 +32,7 @@ func placements() []world {
 	return out
 }
 
-func changed(base map[string]any, changes map[string]any) map[string]any {
+func changed(base, changes map[string]any) map[string]any {
 	out := maps.Clone(base)
 	for name, value := range changes {
 		if out[name] = value; value == absent {
@@ -115,8 +116,9 @@ func worlds(s switches) []world {
 			w.headers = extra
 			add(w)
 		}
-		if base.xAPIKey != "" && base.xAPIKey != "sk-oai-other" {
-			continue // No credential: what follows is the same as without it.
+		if !slices.Contains([]string{"", "sk-oai-other"}, base.xAPIKey) ||
+			!slices.Contains([]string{"", "Bearer " + apiKey, "Bearer " + oidcToken, "Bearer " + opaque}, base.authorization) {
+			continue // No credential, or one like these: what follows is the same.
 		}
 		for _, reply := range selectReplies() {
 			w := base
