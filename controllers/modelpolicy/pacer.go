@@ -13,9 +13,10 @@ import (
 
 const (
 	// firstPause is how long the first change to a model's contributors waits
-	// for others; longestPause is the wait while changes keep coming.
+	// for others; longestPause is the wait while changes keep coming. With these,
+	// a burst costs 5 computations when it lasts 5 seconds and 9 when it lasts 25.
 	firstPause   = 200 * time.Millisecond
-	longestPause = 2 * time.Second
+	longestPause = 5 * time.Second
 )
 
 // pacer says how long to collect changes to a model's contributors before its

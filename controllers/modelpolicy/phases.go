@@ -136,9 +136,11 @@ func (r *Reconciler) remove(ctx context.Context, s *scope, kind schema.GroupVers
 	return err
 }
 
+// authPolicies lists what refers to a model. The objects are the cache's own, for
+// there can be thousands and they are only read: change none.
 func (r *Reconciler) authPolicies(ctx context.Context, key types.NamespacedName) ([]model.AuthPolicy, error) {
 	var list v1alpha1.MaaSAuthPolicyList
-	if err := r.Client.List(ctx, &list, client.MatchingFields{index.AuthPolicyByModel: key.String()}); err != nil {
+	if err := r.Client.List(ctx, &list, client.MatchingFields{index.AuthPolicyByModel: key.String()}, client.UnsafeDisableDeepCopy); err != nil {
 		return nil, fmt.Errorf("list MaaSAuthPolicies of model %s: %w", key, err)
 	}
 	tenants := r.Tenants.Members()
@@ -153,9 +155,10 @@ func (r *Reconciler) authPolicies(ctx context.Context, key types.NamespacedName)
 	return out, nil
 }
 
+// subscriptions is authPolicies for the other kind.
 func (r *Reconciler) subscriptions(ctx context.Context, key types.NamespacedName) ([]model.Subscription, error) {
 	var list v1alpha1.MaaSSubscriptionList
-	if err := r.Client.List(ctx, &list, client.MatchingFields{index.SubscriptionByModel: key.String()}); err != nil {
+	if err := r.Client.List(ctx, &list, client.MatchingFields{index.SubscriptionByModel: key.String()}, client.UnsafeDisableDeepCopy); err != nil {
 		return nil, fmt.Errorf("list MaaSSubscriptions of model %s: %w", key, err)
 	}
 	tenants := r.Tenants.Members()
