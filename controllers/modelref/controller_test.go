@@ -115,6 +115,7 @@ func readyReason(m *v1alpha1.MaaSModelRef) v1alpha1.ConditionReason {
 	return ""
 }
 
+// Row 9.1.20; the API server no longer lets one in.
 func TestAStoredModelWithoutSpecIsInvalidAndCanBeDeleted(t *testing.T) {
 	t.Parallel()
 	r := reconciler(t, everyAPI, interceptor.Funcs{}, &v1alpha1.MaaSModelRef{ObjectMeta: metav1.ObjectMeta{Namespace: "llm", Name: "old"}})
@@ -146,6 +147,7 @@ func TestAStoredModelWhoseNameFitsNoLabelCanBeDeleted(t *testing.T) {
 	}
 }
 
+// Rows 9.1.37, 9.3.46, 9.3.48, 9.3.52, 9.3.53 and B36.
 func TestBackends(t *testing.T) {
 	t.Parallel()
 	service := kserve.New(kserve.GroupKind.WithVersion("v1alpha1"))
@@ -204,6 +206,19 @@ func TestBackends(t *testing.T) {
 				t.Errorf("phase %s, reason %s, route %q", m.Status.Phase, readyReason(m), m.Status.HTTPRouteName)
 			}
 		})
+	}
+}
+
+// Row 9.1.1: without a setting there is no gateway that a model could be at.
+func TestAManagerWithoutAGatewayHasNoHiddenOne(t *testing.T) {
+	t.Parallel()
+	route := &gwapiv1.HTTPRoute{ObjectMeta: metav1.ObjectMeta{Namespace: "llm", Name: "maas-m"}}
+	route.Spec.ParentRefs = []gwapiv1.ParentReference{{Namespace: new(gwapiv1.Namespace("openshift-ingress")), Name: "maas-default-gateway"}}
+	external := &v1alpha1.ExternalModel{ObjectMeta: metav1.ObjectMeta{Namespace: "llm", Name: "m"}}
+	r := reconciler(t, everyAPI, interceptor.Funcs{}, external, route, model("m", v1alpha1.BackendExternalModel))
+	r.Tenants.Settings.Gateway = types.NamespacedName{}
+	if m := status(t, r, "m"); m.Status.Phase != v1alpha1.ModelPhaseFailed || readyReason(m) != v1alpha1.ReasonRouteNotAccepted {
+		t.Errorf("phase %s, reason %s", m.Status.Phase, readyReason(m))
 	}
 }
 
@@ -270,6 +285,7 @@ func typeOf(list client.ObjectList) string {
 	}
 }
 
+// W-20.
 func TestAConflictIsTriedAgainQuietly(t *testing.T) {
 	t.Parallel()
 	conflict := apierrors.NewConflict(schema.GroupResource{Resource: "maasmodelrefs"}, "m", errors.New("moved on"))
@@ -301,6 +317,7 @@ func TestAConflictOverTheFinalizerIsTriedAgainQuietly(t *testing.T) {
 	}
 }
 
+// W-20.
 func TestAnErrorWritingTheStatusIsReturned(t *testing.T) {
 	t.Parallel()
 	r := reconciler(t, everyAPI, interceptor.Funcs{

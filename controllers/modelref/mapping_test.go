@@ -30,6 +30,8 @@ func names(keys []types.NamespacedName) []string {
 	return out
 }
 
+// Rows 9.1.7–9.1.10, 9.1.18 and 9.1.26 of policies.md, and W-40: each event concerns
+// exactly the models it can change.
 func TestMappings(t *testing.T) {
 	t.Parallel()
 	routed := model("routed", v1alpha1.BackendLLMInferenceService)
@@ -85,6 +87,8 @@ func TestMappings(t *testing.T) {
 	}
 }
 
+// Row 9.1.19 and W-22: an event whose models cannot be listed is tried again, not
+// lost.
 func TestAMappingThatCannotListSaysSo(t *testing.T) {
 	t.Parallel()
 	r := reconciler(t, everyAPI, failList(&v1alpha1.MaaSModelRefList{}))
@@ -112,6 +116,7 @@ func TestAMappingThatCannotListSaysSo(t *testing.T) {
 	}
 }
 
+// Row 9.1.31.
 func TestSiblings(t *testing.T) {
 	t.Parallel()
 	aliased := func(name, alias string) *v1alpha1.MaaSModelRef {

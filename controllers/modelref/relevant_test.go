@@ -15,6 +15,8 @@ import (
 	"github.com/opendatahub-io/maas-operator/internal/kserve"
 )
 
+// Rows 9.1.11–9.1.13 and W-40. A condition that appears differs from one that is
+// missing, and an object of another kind always matters.
 func TestWhichUpdatesMatter(t *testing.T) {
 	t.Parallel()
 	service := func(status, replicas string) client.Object {
@@ -62,6 +64,7 @@ func TestWhichUpdatesMatter(t *testing.T) {
 		want          bool
 	}{
 		"the service turns ready":             {serviceChanged, service("False", "0"), service("True", "0"), true},
+		"the service's first condition":       {serviceChanged, kserve.New(kserve.GroupKind.WithVersion("v1alpha2")), service("True", "0"), true},
 		"the service scales":                  {serviceChanged, service("True", "1"), service("True", "2"), false},
 		"another kind than expected":          {serviceChanged, &gwapiv1.Gateway{}, &gwapiv1.Gateway{}, true},
 		"the route's annotations":             {routeChanged, route(none), route(func(r *gwapiv1.HTTPRoute) { r.Annotations = map[string]string{"a": "b"} }), false},

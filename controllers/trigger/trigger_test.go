@@ -85,6 +85,7 @@ func updated(p interface{ Update(event.UpdateEvent) bool }) func(before, after c
 	}
 }
 
+// Row 9.6.110 of policies.md.
 func TestOnlyTenantNamespacesMatterAsTheyComeAndGo(t *testing.T) {
 	t.Parallel()
 	namespace := func(labels map[string]string) client.Object {

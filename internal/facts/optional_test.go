@@ -48,6 +48,7 @@ func TestAServedAPIIsAddedAtOnceAndNeverAgain(t *testing.T) {
 	}
 }
 
+// Row 9.1.28 of policies.md.
 func TestAMissingAPIIsAddedOnceWhenItAppears(t *testing.T) {
 	t.Parallel()
 	c := &cluster{}
@@ -104,6 +105,7 @@ func TestAWatchThatCannotBeAddedIsTriedAgainAlone(t *testing.T) {
 	}
 }
 
+// Row 9.1.27 of policies.md: not knowing delays the watch and never prevents it.
 func TestNotKnowingIsAskedAgain(t *testing.T) {
 	t.Parallel()
 	c := &cluster{err: errDown}

@@ -28,6 +28,7 @@ func object(t *testing.T, text string) *unstructured.Unstructured {
 	return u
 }
 
+// B30 and B31.
 func TestReadiness(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -110,6 +111,7 @@ status:
 	}
 }
 
+// B34: of several names it is the canonical one.
 func TestAlias(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct{ addresses, want string }{

@@ -67,7 +67,7 @@ type RouteBuilder struct{ object gwapiv1.HTTPRoute }
 
 // Route is the route of the LLMInferenceService of its own name, with the
 // labels by which a model's route is found, below a Gateway.
-func Route(namespace, name string, gatewayNamespace, gatewayName string) *RouteBuilder {
+func Route(namespace, name, gatewayNamespace, gatewayName string) *RouteBuilder {
 	b := &RouteBuilder{}
 	b.object.ObjectMeta = metav1.ObjectMeta{Namespace: namespace, Name: name}
 	b.object.Spec.ParentRefs = []gwapiv1.ParentReference{{

@@ -21,6 +21,7 @@ const (
 	maybe = metav1.ConditionUnknown
 )
 
+// W-26.
 func TestPickRoute(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -79,6 +80,7 @@ func TestPickRouteIgnoresTheOrderOfTheList(t *testing.T) {
 	})
 }
 
+// Rows 9.3.49 and 9.5.103, and W-26.
 func TestParents(t *testing.T) {
 	t.Parallel()
 	sameNamespace := types.NamespacedName{Namespace: "llm", Name: ours.Name}
@@ -127,6 +129,7 @@ func TestParents(t *testing.T) {
 	}
 }
 
+// B29, B32 and W-26.
 func TestAcceptance(t *testing.T) {
 	t.Parallel()
 	refused := endpoint.Acceptance{State: no, Reason: "NoMatchingParent", Message: "no listener"}

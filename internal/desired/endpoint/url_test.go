@@ -51,6 +51,7 @@ func withGateway(g *gwapiv1.Gateway) func(*endpoint.Input) {
 	return func(in *endpoint.Input) { in.Gateway = g }
 }
 
+// Rows 9.2.38–9.2.45 and 9.3.51, A43, A44, B33 and W-26.
 func TestResolve(t *testing.T) {
 	t.Parallel()
 	const derived = "https://maas.example.com/llm/granite"

@@ -83,6 +83,7 @@ func brief(v modelstatus.Verdict) string {
 	return fmt.Sprintf("%s | %s %s | %s | %s %s", v.Phase, ready.Status, ready.Reason, runtime, v.Endpoint, v.BaseURL)
 }
 
+// Rows 9.1.2–9.1.6, 9.1.14, 9.1.20 and, as decided, 9.1.21 and 9.1.24.
 func TestPhase(t *testing.T) {
 	t.Parallel()
 	const urls = "https://maas.example.com/llm/granite https://maas.example.com"
@@ -176,6 +177,7 @@ func TestRuntimeShowsBothWords(t *testing.T) {
 	}
 }
 
+// Rows 9.1.21–9.1.24 as decided, and W-32.
 func TestGovernance(t *testing.T) {
 	t.Parallel()
 	previous := func(status metav1.ConditionStatus, reason v1alpha1.ConditionReason) func(*modelstatus.Facts) {
@@ -222,6 +224,7 @@ func TestGovernance(t *testing.T) {
 	}
 }
 
+// Rows 9.1.29 and 9.1.30.
 func TestIdentity(t *testing.T) {
 	t.Parallel()
 	many := make([]string, 40)
@@ -254,6 +257,7 @@ func TestIdentity(t *testing.T) {
 	}
 }
 
+// W-25.
 func TestAlias(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
