@@ -74,7 +74,11 @@ func (w *world) perform(ctx context.Context, s scenario, result *Scenario) (err 
 		return err
 	}
 	defer func() { err = errors.Join(err, w.stop()) }()
-	return s.run(ctx, w, result)
+	end, err := w.profileSelf()
+	if err != nil {
+		return err
+	}
+	return errors.Join(s.run(ctx, w, result), end())
 }
 
 // progress tells a person what happens, with the time since the start.

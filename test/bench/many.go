@@ -71,7 +71,7 @@ func (w *world) fill(ctx context.Context, s *Scenario) error {
 	}
 	s.add("calls per model", Ratio, made.count()/float64(models))
 	s.add("writes of the TokenRateLimitPolicy per model", Ratio, made.count(limitWrites())/float64(models))
-	s.add("status writes per subscription", Ratio, made.count(subscriptionStatusWrites())/float64(models*each), atMost(mostStatusWrites))
+	s.add("status writes per subscription", Ratio, made.count(subscriptionStatusWrites())/float64(models*each))
 	s.add("status writes per model", Ratio, made.count(modelStatusWrites())/float64(models))
 	return w.common(ctx, s, begin, made)
 }

@@ -5,11 +5,13 @@ package bench
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"os"
 	"path/filepath"
+	"runtime/pprof"
 )
 
 // profile collects a CPU profile of the next minute; the returned function waits
@@ -25,6 +27,25 @@ func (w *world) profile(ctx context.Context, what string) (end func() error) {
 		w.say("waiting for the end of a profile")
 		return <-done
 	}
+}
+
+// profileSelf collects a CPU profile of this process until the returned function
+// is called: the stand-ins run in it, and must not take the time that is measured.
+func (w *world) profileSelf() (end func() error, err error) {
+	if w.options.Profiles == "" {
+		return func() error { return nil }, nil
+	}
+	out, err := os.Create(filepath.Join(w.options.Profiles, w.name+"-bench.cpu"))
+	if err != nil {
+		return nil, fmt.Errorf("store profile: %w", err)
+	}
+	if err := pprof.StartCPUProfile(out); err != nil {
+		return nil, errors.Join(fmt.Errorf("take profile: %w", err), out.Close())
+	}
+	return func() error {
+		pprof.StopCPUProfile()
+		return out.Close()
+	}, nil
 }
 
 // heap stores a heap profile.

@@ -5,7 +5,6 @@ package bench
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -13,8 +12,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
-	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/rest"
+	toolscache "k8s.io/client-go/tools/cache"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
@@ -30,7 +30,6 @@ type watcher struct {
 	exist, enforce sets.Set[types.NamespacedName]
 	changed        chan struct{} // closed and replaced at each change
 	changedAt      time.Time
-	err            error
 }
 
 func watchActive(ctx context.Context, cfg *rest.Config) (*watcher, error) {
@@ -38,29 +37,54 @@ func watchActive(ctx context.Context, cfg *rest.Config) (*watcher, error) {
 	if err := v1alpha1.AddToScheme(scheme); err != nil {
 		return nil, fmt.Errorf("build the scheme: %w", err)
 	}
-	c, err := client.NewWithWatch(cfg, client.Options{Scheme: scheme})
+	informers, err := cache.New(cfg, cache.Options{Scheme: scheme, DefaultTransform: onlyPhase})
 	if err != nil {
-		return nil, fmt.Errorf("make a client: %w", err)
+		return nil, fmt.Errorf("make a cache: %w", err)
 	}
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	w := &watcher{
 		cancel: cancel, done: make(chan struct{}), changed: make(chan struct{}),
 		exist: sets.New[types.NamespacedName](), enforce: sets.New[types.NamespacedName](),
 	}
-	stream, err := c.Watch(ctx, &v1alpha1.MaaSSubscriptionList{})
-	if err != nil {
-		cancel()
-		return nil, fmt.Errorf("watch subscriptions: %w", err)
-	}
 	go func() {
 		defer close(w.done)
-		defer stream.Stop()
-		for e := range stream.ResultChan() {
-			w.take(e)
-		}
-		w.fail(errors.New("the watch of subscriptions ended"))
+		_ = informers.Start(ctx) // It ends when it is told to, and not before.
 	}()
+	if err := w.follow(ctx, informers); err != nil {
+		w.stop()
+		return nil, err
+	}
 	return w, nil
+}
+
+func (w *watcher) follow(ctx context.Context, informers cache.Cache) error {
+	informer, err := informers.GetInformer(ctx, &v1alpha1.MaaSSubscription{})
+	if err != nil {
+		return fmt.Errorf("watch subscriptions: %w", err)
+	}
+	_, err = informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{
+		AddFunc:    func(object any) { w.take(object, true) },
+		UpdateFunc: func(_, object any) { w.take(object, true) },
+		DeleteFunc: func(object any) {
+			if last, ok := object.(toolscache.DeletedFinalStateUnknown); ok {
+				object = last.Obj
+			}
+			w.take(object, false)
+		},
+	})
+	if err != nil {
+		return fmt.Errorf("watch subscriptions: %w", err)
+	}
+	return nil
+}
+
+// onlyPhase keeps of a subscription what is counted.
+func onlyPhase(object any) (any, error) {
+	if s, ok := object.(*v1alpha1.MaaSSubscription); ok {
+		s.ManagedFields, s.Spec = nil, v1alpha1.MaaSSubscriptionSpec{}
+		s.Status = v1alpha1.MaaSSubscriptionStatus{Phase: s.Status.Phase}
+	}
+	return object, nil
 }
 
 func (w *watcher) stop() {
@@ -68,43 +92,31 @@ func (w *watcher) stop() {
 	<-w.done
 }
 
-func (w *watcher) take(e watch.Event) {
-	s, ok := e.Object.(*v1alpha1.MaaSSubscription)
+func (w *watcher) take(object any, exists bool) {
+	s, ok := object.(*v1alpha1.MaaSSubscription)
 	if !ok {
-		w.fail(fmt.Errorf("watch subscriptions: unexpected %s %T", e.Type, e.Object))
-		return
+		return // The informer delivers nothing else.
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	key := client.ObjectKeyFromObject(s)
 	w.exist.Delete(key)
 	w.enforce.Delete(key)
-	if e.Type != watch.Deleted {
+	if exists {
 		w.exist.Insert(key)
 		if s.Status.Phase == v1alpha1.PhaseActive {
 			w.enforce.Insert(key)
 		}
 	}
-	w.tell()
-}
-
-func (w *watcher) fail(err error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.err = err
-	w.tell()
-}
-
-func (w *watcher) tell() {
 	w.changedAt = time.Now()
 	close(w.changed)
 	w.changed = make(chan struct{})
 }
 
-func (w *watcher) state() (exist, active int, changed chan struct{}, at time.Time, err error) {
+func (w *watcher) state() (exist, active int, changed chan struct{}, at time.Time) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.exist.Len(), w.enforce.Len(), w.changed, w.changedAt, w.err
+	return w.exist.Len(), w.enforce.Len(), w.changed, w.changedAt
 }
 
 // await waits until exactly so many subscriptions exist and all are Active, and
@@ -116,10 +128,7 @@ func (w *world) await(ctx context.Context, count int) (time.Time, error) {
 	tick := time.NewTicker(interval)
 	defer tick.Stop()
 	for {
-		exist, active, changed, at, err := w.active.state()
-		if err != nil {
-			return at, err
-		}
+		exist, active, changed, at := w.active.state()
 		if exist == count && active == count {
 			return at, nil
 		}
