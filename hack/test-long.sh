@@ -2,18 +2,21 @@
 # Copyright The maas-operator Authors.
 # SPDX-License-Identifier: Apache-2.0
 #
-# Runs property tests and fuzz targets much longer than the quick suites do and
-# writes the events of "go test -json" to standard output, for testreport.
-# TEST_LONG_FRACTION=10 runs a tenth of the counts.
+# Runs property tests, fuzz targets, random sequences on a control plane and
+# crashes much longer than the quick suites do and writes the events of
+# "go test -json" to standard output, for testreport. TEST_LONG_FRACTION=10 runs a
+# tenth of the counts.
 #
-# Usage: hack/test-long.sh [property] [fuzz]
+# Usage: hack/test-long.sh [property] [fuzz] [random] [crash]
 set -euo pipefail
 
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 fraction=${TEST_LONG_FRACTION:-1}
-checks=$((20000 / fraction))     # of every property
-fuzz_ms=$((60 * 1000 / fraction)) # for every fuzz target
+checks=$((20000 / fraction))          # of every property
+fuzz_ms=$((60 * 1000 / fraction))     # for every fuzz target
+sequences=$((500 / fraction))         # of random changes
+bursts=$(((9 + fraction) / fraction)) # in which the operator is killed
 
 say() { echo "test-long: $*" >&2; }
 
@@ -42,9 +45,23 @@ fuzz() {
 	done
 }
 
+# The quick suites run the first seeds of both; these begin where those end.
+random() {
+	say "${sequences} random sequences of changes"
+	go test -mod=readonly -json -count=1 -timeout 120m ./test/random -random.first=11 -random.sequences="${sequences}"
+}
+
+crash() {
+	local seed
+	for ((seed = 2; seed < 2 + bursts; seed++)); do
+		say "a burst with crashes, seed ${seed}"
+		go test -mod=readonly -json -count=1 -timeout 20m ./test/crash -crash.seed="${seed}"
+	done
+}
+
 for part in "$@"; do
 	case ${part} in
-	property | fuzz) "${part}" ;;
+	property | fuzz | random | crash) "${part}" ;;
 	*)
 		say "unknown part ${part}"
 		exit 2
