@@ -5,6 +5,7 @@ package crash
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"fmt"
 	"math/rand/v2"
@@ -14,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	gocmp "github.com/google/go-cmp/cmp"
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	"k8s.io/apimachinery/pkg/types"
@@ -41,14 +43,25 @@ var _ = Describe("An operator that is killed in a burst", Ordered, func() {
 	It("ends in what the objects ask for", func(ctx SpecContext) {
 		r := record(ctx)
 		begin := time.Now()
+		due, ended := make(chan time.Duration, *crashes), make(chan struct{})
+		go func() {
+			defer GinkgoRecover()
+			defer close(ended)
+			for pause := range due { // Nothing waits for the operator's return.
+				crash(ctx)
+				after(ctx, pause)
+			}
+		}()
 		moments := crashMoments()
 		shaken.burst(ctx, func(done int) {
-			if len(moments) > 0 && done >= moments[0] {
+			for len(moments) > 0 && done >= moments[0].done {
+				due <- moments[0].pause
 				moments = moments[1:]
-				crash(ctx)
 			}
 		})
+		close(due)
 		Expect(moments).To(BeEmpty(), "moments at which the operator should have been killed")
+		Eventually(ended).Should(BeClosed())
 		created := time.Since(begin)
 		shaken.converges(ctx)
 		AddReportEntry("burst", fmt.Sprintf("%d subscriptions, %d crashes: changed in %s, settled after %s",
@@ -97,7 +110,7 @@ var _ = Describe("An operator that is killed in a burst", Ordered, func() {
 		calm.converges(ctx)
 		AddReportEntry("calm burst", fmt.Sprintf("settled after %s", time.Since(begin).Round(time.Millisecond)))
 		Expect(violations(r.stop())).To(BeEmpty())
-		Expect(shaken.policies(ctx)).To(Equal(calm.policies(ctx)))
+		Expect(gocmp.Diff(calm.policies(ctx), shaken.policies(ctx))).To(BeEmpty(), "(-calm +shaken)")
 	})
 })
 
@@ -111,14 +124,30 @@ func crash(ctx context.Context) {
 	Expect(on.Operator.Start(ctx)).To(Succeed())
 }
 
-// crashMoments are how many objects have been made when the operator is killed.
-func crashMoments() []int {
-	r := rand.New(rand.NewPCG(*seed, 2)) //nolint:gosec // It has to be the same every time.
-	var out []int
-	for range *crashes {
-		out = append(out, *size/10+r.IntN(*size*8/10))
+// after waits.
+func after(ctx context.Context, pause time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(pause):
 	}
-	slices.Sort(out)
+}
+
+// moment is one at which the operator is killed.
+type moment struct {
+	// done is how many objects the burst has made by then.
+	done int
+	// pause is how long the operator then has until it can be killed again.
+	pause time.Duration
+}
+
+func crashMoments() []moment {
+	const longest = 700
+	r := rand.New(rand.NewPCG(*seed, 2)) //nolint:gosec // It has to be the same every time.
+	var out []moment
+	for range *crashes {
+		out = append(out, moment{done: *size/10 + r.IntN(*size*8/10), pause: time.Duration(r.IntN(longest)) * time.Millisecond})
+	}
+	slices.SortFunc(out, func(a, b moment) int { return cmp.Compare(a.done, b.done) })
 	return out
 }
 
