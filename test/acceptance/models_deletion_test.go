@@ -110,7 +110,7 @@ var _ = Describe("The protection of a model", func() {
 		Expect(w.modelVerdict(second, v1alpha1.ConditionPoliciesApplied)()).To(Equal("False/RouteConflict"))
 		Expect(w.modelWords(second, v1alpha1.ConditionRouteUnique)()).To(ContainSubstring("route of its own"))
 		Eventually(func() bool { return w.authPolicyOf(second) == nil && w.limitPolicy(second) == nil }).Should(BeTrue())
-		Expect(w.modelVerdict(first, v1alpha1.ConditionRouteUnique)()).To(Equal("True/RouteUnique"))
+		Eventually(w.modelVerdict(first, v1alpha1.ConditionRouteUnique)).Should(Equal("True/RouteUnique"))
 	})
 
 	It("does not wait for somebody's policy with a name like ours (W-37)", func() {

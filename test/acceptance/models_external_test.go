@@ -88,8 +88,8 @@ var _ = Describe("A model that an ExternalModel serves", func() {
 		w.create(builder.ExternalModel(w.namespace, "gpt"), theirs, w.externalRoute("maas-gpt").Obj(), w.externalRoute("theirs").Obj())
 		w.routedBy(theirs, "theirs")
 		gpt := w.external("gpt")
+		Eventually(func() string { return w.modelRef(gpt).Status.HTTPRouteName }).Should(Equal("theirs"))
 		Eventually(w.modelSays(gpt)).Should(Equal("Ready/Reconciled"))
-		Expect(w.modelRef(gpt).Status.HTTPRouteName).To(Equal("theirs"))
 	})
 
 	It("has no route, and no policies on a route of the old name, before the inference group's has one (9.3.53)", func() {

@@ -78,11 +78,12 @@ var _ = Describe("The phase of a model", func() {
 		granite := w.model("granite")
 		w.pair(granite)
 		Eventually(w.modelVerdict(granite, v1alpha1.ConditionGovernanceAttached)).Should(Equal("True/GovernancePaired"))
+		Eventually(w.modelSays(granite)).Should(Equal("Ready/Reconciled"))
 
 		w.failServer(granite, "out of memory")
-		Eventually(w.modelSays(granite)).Should(Equal("Unhealthy/BackendNotReady"))
+		Eventually(w.modelWords(granite, v1alpha1.ConditionReady)).Should(ContainSubstring("out of memory"))
+		Expect(w.modelSays(granite)()).To(Equal("Unhealthy/BackendNotReady"))
 		Expect(w.modelEndpoint(granite)()).To(BeEmpty())
-		Expect(w.modelWords(granite, v1alpha1.ConditionReady)()).To(ContainSubstring("out of memory"))
 		Expect(w.modelVerdict(granite, v1alpha1.ConditionRuntimeReady)()).To(Equal("False/RuntimeHealthFailure"))
 		Expect(w.modelVerdict(granite, v1alpha1.ConditionGovernanceAttached)()).To(Equal("True/GovernancePaired"))
 
@@ -216,8 +217,10 @@ var _ = Describe("The phase of a model", func() {
 
 	It("can be written whatever the length of the backend's complaint (W-21)", func() {
 		granite := w.model("granite")
+		Eventually(w.modelSays(granite)).Should(Equal("Ready/Reconciled"))
 		w.failServer(granite, strings.Repeat("zu wenig Gedächtnis – ", 200))
-		Eventually(w.modelSays(granite)).Should(Equal("Unhealthy/BackendNotReady"))
+		Eventually(w.modelWords(granite, v1alpha1.ConditionReady)).Should(ContainSubstring("zu wenig"))
+		Expect(w.modelSays(granite)()).To(Equal("Unhealthy/BackendNotReady"))
 		message := w.modelWords(granite, v1alpha1.ConditionReady)()
 		Expect(len(message)).To(BeNumerically("<=", 1024))
 		Expect(utf8.ValidString(message)).To(BeTrue())
@@ -228,6 +231,7 @@ var _ = Describe("The phase of a model", func() {
 		w.create(route, builder.ModelServer(w.namespace, "granite"))
 		granite := w.publish("granite")
 		w.pair(granite)
+		w.guarded(granite)
 		Eventually(w.modelSays(granite)).Should(Equal("Ready/Reconciled"))
 		Eventually(w.modelVerdict(granite, v1alpha1.ConditionPoliciesApplied)).Should(Equal("True/PoliciesApplied"))
 		Eventually(w.modelVerdict(granite, v1alpha1.ConditionGovernanceAttached)).Should(Equal("True/GovernancePaired"))

@@ -151,7 +151,7 @@ var _ = Describe("A tenant's namespace", func() {
 		granite, policy, paid := guarded(red)
 		Eventually(w.phase(policy)).Should(Equal(v1alpha1.PhaseActive))
 		Eventually(w.phase(paid)).Should(Equal(v1alpha1.PhaseActive))
-		Expect(w.modelVerdict(granite, v1alpha1.ConditionGovernanceAttached)()).To(Equal("True/GovernancePaired"))
+		Eventually(w.modelVerdict(granite, v1alpha1.ConditionGovernanceAttached)).Should(Equal("True/GovernancePaired"))
 	})
 
 	It("holds nothing that could govern another tenant's model (decision 8)", func() {
@@ -161,7 +161,7 @@ var _ = Describe("A tenant's namespace", func() {
 		Eventually(w.phase(policy)).Should(Equal(v1alpha1.PhaseFailed))
 		Eventually(w.phase(paid)).Should(Equal(v1alpha1.PhaseFailed))
 		Expect(paid.Status.ModelRefStatuses).To(HaveExactElements(HaveField("ResourceRefStatus.Reason", v1alpha1.ReasonForeignTenant)))
-		Expect(w.modelVerdict(granite, v1alpha1.ConditionGovernanceAttached)()).To(Equal("False/NoPairingFound"))
+		Eventually(w.modelVerdict(granite, v1alpha1.ConditionGovernanceAttached)).Should(Equal("False/NoPairingFound"))
 		Expect(w.limitPolicy(granite)).To(BeNil())
 	})
 
