@@ -42,20 +42,9 @@ func newPacer(c clock.PassiveClock) *pacer {
 
 // wait returns how long a change seen now has to wait.
 func (p *pacer) wait(model types.NamespacedName) time.Duration {
-	now := p.clock.Now()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	last, known := p.models[model]
-	if known && now.Before(last.due) {
-		return last.due.Sub(now) // An earlier change waits already.
-	}
-	next := pause{length: firstPause}
-	if known && now.Sub(last.due) < last.length {
-		next.length = min(2*last.length, longestPause)
-	}
-	next.due = now.Add(next.length)
-	p.models[model] = next
-	return next.length
+	return p.pause(model)
 }
 
 // settle returns how long a change to a generated policy has to wait. Most are
@@ -65,12 +54,30 @@ func (p *pacer) wait(model types.NamespacedName) time.Duration {
 func (p *pacer) settle(model types.NamespacedName) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	last, known := p.models[model]
-	if !known {
+	if last, known := p.models[model]; !known || last.over(p.clock.Now()) {
 		return 0
 	}
-	return max(0, last.due.Add(last.length).Sub(p.clock.Now()))
+	return p.pause(model)
 }
+
+// pause joins the pause that is under way, or begins the next one.
+func (p *pacer) pause(model types.NamespacedName) time.Duration {
+	now := p.clock.Now()
+	last, known := p.models[model]
+	if known && now.Before(last.due) {
+		return last.due.Sub(now) // An earlier change waits already.
+	}
+	next := pause{length: firstPause}
+	if known && !last.over(now) {
+		next.length = min(2*last.length, longestPause)
+	}
+	next.due = now.Add(next.length)
+	p.models[model] = next
+	return next.length
+}
+
+// over tells whether nothing came for as long after a pause as it lasted.
+func (p pause) over(now time.Time) bool { return now.Sub(p.due) >= p.length }
 
 // forget drops what is known of a model that is gone.
 func (p *pacer) forget(model types.NamespacedName) {
