@@ -44,7 +44,9 @@ var _ = Describe("A burst of subscriptions on one model", Ordered, func() {
 		looks = reconciles("subscription") - looks
 		AddReportEntry("burst", fmt.Sprintf("%d created in %s, all Active after %s: %d status writes, %d writes of the policy, %d reconciles",
 			count, created.Round(time.Millisecond), took.Round(time.Millisecond), len(statuses), len(policies), looks))
-		Expect(len(policies)).To(BeNumerically("<=", 10))
+		// A busy machine stretches the burst, in which the policy is written at most
+		// every two seconds.
+		Expect(len(policies)).To(BeNumerically("<=", max(10, int(took/(2*time.Second)))))
 		Expect(most(statuses)).To(BeNumerically("<=", 2))
 		Expect(looks).To(BeNumerically("<=", 8*count), "looks at subscriptions")
 		for _, s := range m.subscriptions() {

@@ -20,6 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
 	gwapiv1 "sigs.k8s.io/gateway-api/apis/v1"
 
+	inferencev1alpha1 "github.com/opendatahub-io/maas-operator/api/inference/v1alpha1"
 	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
 	"github.com/opendatahub-io/maas-operator/controllers/authpolicy"
 	"github.com/opendatahub-io/maas-operator/controllers/modelpolicy"
@@ -73,6 +74,7 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 	suite.scheme = scheme
 	Expect(clientgoscheme.AddToScheme(scheme)).To(Succeed())
 	Expect(v1alpha1.AddToScheme(scheme)).To(Succeed())
+	Expect(inferencev1alpha1.AddToScheme(scheme)).To(Succeed())
 	Expect(gwapiv1.Install(scheme)).To(Succeed())
 	suite.admin, err = client.New(env.AdminConfig(), client.Options{Scheme: scheme})
 	Expect(err).NotTo(HaveOccurred())
