@@ -5,11 +5,12 @@ package v1alpha1
 
 // Phases of a MaaSAuthPolicy and a MaaSSubscription.
 const (
-	// PhasePending: not evaluated yet, or waiting for the tenant.
+	// PhasePending: not evaluated yet, or nothing of it is in force yet.
 	PhasePending Phase = "Pending"
 	// PhaseActive: every model is known and its generated policy is enforced.
 	PhaseActive Phase = "Active"
-	// PhaseDegraded: works for some of the models.
+	// PhaseDegraded: works for some of the models, or with former limits until the
+	// gateway has taken up an edit.
 	PhaseDegraded Phase = "Degraded"
 	// PhaseFailed: works for none of the models, or could not be evaluated.
 	PhaseFailed Phase = "Failed"

@@ -23,7 +23,8 @@ const (
 	ReasonNotFound ConditionReason = "NotFound"
 	// ReasonGetFailed: the object referred to could not be read.
 	ReasonGetFailed ConditionReason = "GetFailed"
-	// ReasonAccepted: the generated policy is accepted, not enforced yet.
+	// ReasonAccepted: the entry was edited; the gateway enforces its former limits
+	// until it has taken up the new ones.
 	ReasonAccepted ConditionReason = "Accepted"
 	// ReasonAcceptedEnforced: the generated policy is accepted and enforced.
 	ReasonAcceptedEnforced ConditionReason = "AcceptedEnforced"

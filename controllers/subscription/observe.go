@@ -144,7 +144,7 @@ func writeStatus(s *v1alpha1.MaaSSubscription, references []attachment.Reference
 		status.TokenRateLimitStatuses = append(status.TokenRateLimitStatuses, v1alpha1.TokenRateLimitStatus{
 			ResourceRefStatus: v1alpha1.ResourceRefStatus{
 				Name: model.TokenRateLimitPolicyName(r.Model.Name), Namespace: r.Model.Namespace,
-				Ready: r.State == attachment.Enforced, Reason: r.Reason, Message: conditions.Truncate(r.Message),
+				Ready: r.Ready(), Reason: r.Reason, Message: conditions.Truncate(r.Message),
 			},
 			Model: r.Model.Name,
 		})

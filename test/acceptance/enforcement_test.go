@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
+	"github.com/opendatahub-io/maas-operator/test/builder"
 	"github.com/opendatahub-io/maas-operator/test/testenv"
 	"github.com/opendatahub-io/maas-operator/test/testenv/audit"
 )
@@ -46,6 +47,38 @@ var _ = Describe("What the gateway enforces", func() {
 		Eventually(w.phase(policy)).Should(Equal(v1alpha1.PhasePending))
 		on.Standins.Kuadrant.Resume()
 		Eventually(w.phase(policy)).Should(Equal(v1alpha1.PhaseActive))
+	})
+
+	It("serves an edited subscription by its former limits until the new ones hold: an edit is no outage", func(ctx SpecContext) {
+		w := newWorld(ctx)
+		model := w.governed("granite")
+		gold := w.subscription("gold").Limit(model, 100, "1m").Obj()
+		w.create(gold)
+		Eventually(w.phase(gold)).Should(Equal(v1alpha1.PhaseActive))
+		on.Standins.Kuadrant.Stall()
+		DeferCleanup(on.Standins.Kuadrant.Resume)
+		w.edit(gold, func() { gold.Spec.ModelRefs[0].TokenRateLimits[0].Limit = 200 })
+		Eventually(w.limitNames(model)).Should(ConsistOf("tokens-200-per-1m"))
+		Eventually(w.phase(gold)).Should(Equal(v1alpha1.PhaseDegraded))
+		Expect(w.ready(gold).Status).To(Equal(metav1.ConditionUnknown))
+		Expect(gold.Status.TokenRateLimitStatuses).To(HaveExactElements(And(HaveField("Ready", true), HaveField("Reason", v1alpha1.ReasonAccepted))))
+		on.Standins.Kuadrant.Resume()
+		Eventually(w.phase(gold)).Should(Equal(v1alpha1.PhaseActive))
+	})
+
+	It("leaves the other models of a subscription alone while one is new", func(ctx SpecContext) {
+		w := newWorld(ctx)
+		old := w.governed("old")
+		gold := w.subscription("gold").Limit(old, 100, "1m").Obj()
+		w.create(gold)
+		Eventually(w.phase(gold)).Should(Equal(v1alpha1.PhaseActive))
+		w.create(builder.ModelRef(w.namespace, "routeless").Obj())
+		w.edit(gold, func() {
+			gold.Spec.ModelRefs = append(gold.Spec.ModelRefs, w.subscription("x").Limit(builder.Key(w.namespace, "routeless"), 5, "1m").Obj().Spec.ModelRefs...)
+		})
+		Eventually(w.phase(gold)).Should(Equal(v1alpha1.PhaseDegraded))
+		Eventually(func() []v1alpha1.TokenRateLimitStatus { return reload(w, gold).Status.TokenRateLimitStatuses }).Should(
+			ContainElement(And(HaveField("Model", "old"), HaveField("Ready", true))))
 	})
 
 	It("is noticed when it is lost, and when it comes back (W-35, B10)", func(ctx SpecContext) {

@@ -44,12 +44,18 @@ const (
 // takes the time: the policy's writing, its acceptance or its enforcement.
 const waiting = "The gateway does not enforce this entry yet. That takes seconds; if it lasts, look at the status of the generated policy and at Kuadrant."
 
+// changing is said of a reference that was edited while it worked.
+const changing = "The gateway enforces the former limits of this entry until it has taken up the new ones. That takes seconds; if it lasts, look at the status of the generated policy and at Kuadrant."
+
 // Reference is the verdict on one model.
 type Reference struct {
 	// Model is the MaaSModelRef's key.
 	Model types.NamespacedName
 	// State is what it has come to.
 	State State
+	// Served is true of a waiting reference whose former terms the gateway
+	// enforces meanwhile: its callers need not be refused.
+	Served bool
 	// Valid tells whether the reference itself is in order, whatever the
 	// gateway makes of it.
 	Valid bool
@@ -72,6 +78,9 @@ func (r Reference) Expressible() bool {
 	}
 	return true
 }
+
+// Ready tells whether calls that the reference allows are served.
+func (r Reference) Ready() bool { return r.State == Enforced || r.Served }
 
 // Facts are what a reference is judged by.
 type Facts struct {
@@ -122,7 +131,7 @@ func (r Reference) missing(p Policy, what string) Reference {
 func (r Reference) enforcement(p Policy, before said) Reference {
 	r.Until = p.readiness.Until
 	switch {
-	case p.readiness.Enforced, p.readiness.Waiting && before.Ready:
+	case p.readiness.Enforced, p.readiness.Waiting && before.enforced():
 		return r.because(Enforced, v1alpha1.ReasonAcceptedEnforced, "")
 	case p.readiness.Waiting && before.broken():
 		return r.because(Broken, before.Reason, before.Message)
@@ -152,9 +161,13 @@ func (s said) broken() bool {
 		(s.Reason == v1alpha1.ReasonNotAccepted || s.Reason == v1alpha1.ReasonNotEnforced)
 }
 
+// enforced tells whether the present generation was said to be enforced, and not
+// only a former one.
+func (s said) enforced() bool { return s.Ready && s.Reason != v1alpha1.ReasonAccepted }
+
 // agrees tells whether the status says just that.
 func (s said) agrees(r Reference) bool {
-	return s == said{Ready: r.State == Enforced, Reason: r.Reason, Message: r.Message}
+	return s == said{Ready: r.Ready(), Reason: r.Reason, Message: r.Message}
 }
 
 // Verdict is what the whole object has come to.
@@ -166,8 +179,9 @@ type Verdict struct {
 }
 
 // Of folds the references of an object. Lost ones outrank broken policies, and
-// those outrank waiting. missing is the message for an object without any
-// reference.
+// those outrank waiting. An object that works for some of its models is Degraded
+// while others wait, so that nobody is refused what works. missing is the message
+// for an object without any reference.
 func Of(references []Reference, missing string) Verdict {
 	byState := map[State][]Reference{}
 	for _, r := range references {
@@ -183,6 +197,8 @@ func Of(references []Reference, missing string) Verdict {
 		return Verdict{v1alpha1.PhaseDegraded, metav1.ConditionFalse, v1alpha1.ReasonPartialFailure, lost[0].describe()}
 	case len(broken) > 0:
 		return Verdict{v1alpha1.PhaseDegraded, metav1.ConditionFalse, v1alpha1.ReasonPartialFailure, broken[0].describe()}
+	case len(waiting) > 0 && slices.ContainsFunc(references, Reference.Ready):
+		return Verdict{v1alpha1.PhaseDegraded, metav1.ConditionUnknown, v1alpha1.ReasonUnknown, waiting[0].describe()}
 	case len(waiting) > 0:
 		return Verdict{v1alpha1.PhasePending, metav1.ConditionUnknown, v1alpha1.ReasonUnknown, waiting[0].describe()}
 	default:

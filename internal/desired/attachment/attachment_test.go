@@ -42,7 +42,9 @@ func TestVerdict(t *testing.T) {
 		"nothing usable is failed":               {of(attachment.Lost, attachment.Lost), v1alpha1.PhaseFailed, metav1.ConditionFalse, v1alpha1.ReasonReconcileFailed},
 		"one lost model degrades the others":     {of(attachment.Enforced, attachment.Lost), v1alpha1.PhaseDegraded, metav1.ConditionFalse, v1alpha1.ReasonPartialFailure},
 		"a policy that is not enforced degrades": {of(attachment.Enforced, attachment.Broken), v1alpha1.PhaseDegraded, metav1.ConditionFalse, v1alpha1.ReasonPartialFailure},
-		"a policy not judged yet is pending":     {of(attachment.Enforced, attachment.Waiting), v1alpha1.PhasePending, metav1.ConditionUnknown, v1alpha1.ReasonUnknown},
+		"a policy not judged yet is pending":     {of(attachment.Waiting, attachment.Waiting), v1alpha1.PhasePending, metav1.ConditionUnknown, v1alpha1.ReasonUnknown},
+		"what works goes on while others wait":   {of(attachment.Enforced, attachment.Waiting), v1alpha1.PhaseDegraded, metav1.ConditionUnknown, v1alpha1.ReasonUnknown},
+		"what is edited goes on meanwhile":       {[]attachment.Reference{{Model: ref, State: attachment.Waiting, Served: true}}, v1alpha1.PhaseDegraded, metav1.ConditionUnknown, v1alpha1.ReasonUnknown},
 		"a lost model outranks waiting":          {of(attachment.Waiting, attachment.Lost), v1alpha1.PhaseDegraded, metav1.ConditionFalse, v1alpha1.ReasonPartialFailure},
 		"a broken policy outranks waiting":       {of(attachment.Waiting, attachment.Broken), v1alpha1.PhaseDegraded, metav1.ConditionFalse, v1alpha1.ReasonPartialFailure},
 	}
@@ -128,6 +130,7 @@ func TestSubscription(t *testing.T) {
 			ResourceRefStatus: v1alpha1.ResourceRefStatus{Namespace: "llm", Name: "maas-trlp-m", Ready: true}, Model: "m",
 		}}}
 	}
+	never := v1alpha1.MaaSSubscriptionStatus{}
 	foreign := apperr.User(v1alpha1.ReasonForeignTenant, "Not yours.")
 	unrouted := &v1alpha1.MaaSModelRef{}
 	tests := map[string]struct {
@@ -146,14 +149,15 @@ func TestSubscription(t *testing.T) {
 		"an opted-out policy lacks its clause":            {attachment.Facts{Model: routed(), Policy: seen(optOut(limits(2, rateSet, other, nil)))}, was(0), attachment.Lost, v1alpha1.ReasonOptedOut, true},
 		"an opted-out policy that holds its clause":       {attachment.Facts{Model: routed(), Policy: seen(optOut(limits(2, rateSet, clause, nil)))}, was(0), attachment.Enforced, v1alpha1.ReasonAcceptedEnforced, true},
 		"no policy yet":                                   {attachment.Facts{Model: routed()}, was(0), attachment.Waiting, v1alpha1.ReasonNotEnforced, true},
-		"an older generation is enforced":                 {attachment.Facts{Model: routed(), Policy: seen(limits(1, rateSet, clause, nil))}, was(0), attachment.Waiting, v1alpha1.ReasonNotEnforced, true},
-		"enforced, but with other rates":                  {attachment.Facts{Model: routed(), Policy: seen(limits(2, "tokens-2-per-1m", clause, nil))}, was(0), attachment.Waiting, v1alpha1.ReasonNotEnforced, true},
+		"an older generation is enforced":                 {attachment.Facts{Model: routed(), Policy: seen(limits(1, rateSet, clause, nil))}, never, attachment.Waiting, v1alpha1.ReasonNotEnforced, true},
+		"enforced, but with other rates":                  {attachment.Facts{Model: routed(), Policy: seen(limits(2, "tokens-2-per-1m", clause, nil))}, never, attachment.Waiting, v1alpha1.ReasonNotEnforced, true},
+		"edited, and its former limits are enforced":      {attachment.Facts{Model: routed(), Policy: seen(limits(2, "tokens-2-per-1m", clause, nil))}, was(4), attachment.Waiting, v1alpha1.ReasonAccepted, true},
 		"enforced, but without its clause":                {attachment.Facts{Model: routed(), Policy: seen(limits(2, rateSet, other, nil))}, was(0), attachment.Waiting, v1alpha1.ReasonNotEnforced, true},
 		"left out for want of space":                      {attachment.Facts{Model: routed(), Policy: seen(limits(2, rateSet, other, excluded("tenant/s")))}, was(0), attachment.Lost, v1alpha1.ReasonTooManyMembers, false},
 		"left out, and the list had no space either":      {attachment.Facts{Model: routed(), Policy: seen(limits(2, rateSet, other, excluded("tenant/a,...")))}, was(0), attachment.Lost, v1alpha1.ReasonTooManyMembers, false},
 		"others are left out":                             {attachment.Facts{Model: routed(), Policy: seen(limits(2, rateSet, clause, excluded("tenant/a,...")))}, was(0), attachment.Enforced, v1alpha1.ReasonAcceptedEnforced, true},
 		"others' changes do not take back what was ready": {attachment.Facts{Model: routed(), Policy: seen(limits(1, rateSet, clause, nil))}, was(5), attachment.Enforced, v1alpha1.ReasonAcceptedEnforced, true},
-		"a new spec is judged anew":                       {attachment.Facts{Model: routed(), Policy: seen(limits(1, rateSet, clause, nil))}, was(4), attachment.Waiting, v1alpha1.ReasonNotEnforced, true},
+		"a new spec is judged anew":                       {attachment.Facts{Model: routed(), Policy: seen(limits(1, rateSet, clause, nil))}, was(4), attachment.Waiting, v1alpha1.ReasonAccepted, true},
 		"what was ready is lost when its clause goes":     {attachment.Facts{Model: routed(), Policy: seen(limits(2, rateSet, other, nil))}, was(5), attachment.Waiting, v1alpha1.ReasonNotEnforced, true},
 	}
 	for name, test := range tests {
@@ -164,6 +168,7 @@ func TestSubscription(t *testing.T) {
 			test.facts.Key = ref
 			got := attachment.OfSubscription(test.facts, s, entitlement.RateSet{Name: rateSet}, test.before)
 			want := attachment.Reference{Model: ref, State: test.wantState, Reason: test.wantReason, Valid: test.wantValid, Message: got.Message}
+			want.Served = test.wantReason == v1alpha1.ReasonAccepted
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("OfSubscription() (-want +got):\n%s", diff)
 			}

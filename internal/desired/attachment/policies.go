@@ -89,6 +89,9 @@ func OfSubscription(f Facts, s *v1alpha1.MaaSSubscription, set entitlement.RateS
 	}
 	was, _ := saidOfLimits(before, s.Generation, f.Key)
 	r = r.limits(f.Policy, s, set, was)
+	if former, _ := saidOfLimits(before, before.ObservedGeneration, f.Key); former.Ready {
+		r = r.meanwhile(f.Policy, s)
+	}
 	if governance := meta.FindStatusCondition(f.Model.Status.Conditions, string(v1alpha1.ConditionGovernanceAttached)); r.State == Broken && governance != nil && governance.Status == metav1.ConditionFalse {
 		// Limits read what the AuthPolicy finds out; without one Kuadrant can only
 		// complain about the expressions.
@@ -111,6 +114,16 @@ func (r Reference) limits(p Policy, s *v1alpha1.MaaSSubscription, set entitlemen
 	return r.enforcement(p, was)
 }
 
+// meanwhile judges a reference that worked before it was edited: the generated
+// policy is changed in place, so the gateway goes on enforcing what it had.
+func (r Reference) meanwhile(p Policy, s *v1alpha1.MaaSSubscription) Reference {
+	if r.State == Waiting && model.Held(p.limits, s, r.Model) {
+		r.Served = true
+		return r.because(Waiting, v1alpha1.ReasonAccepted, changing)
+	}
+	return r
+}
+
 // SettledSubscription tells whether the status of a MaaSSubscription already says
 // what follows from the policy of one of its models. A "no" may be wrong.
 func SettledSubscription(p Policy, s *v1alpha1.MaaSSubscription, key types.NamespacedName) bool {
@@ -122,7 +135,11 @@ func SettledSubscription(p Policy, s *v1alpha1.MaaSSubscription, key types.Names
 	if err != nil {
 		return true // No policy changes that.
 	}
-	return was.agrees(Reference{Model: key, Valid: true}.limits(p, s, set, was))
+	r := Reference{Model: key, Valid: true}.limits(p, s, set, was)
+	if was.Ready {
+		r = r.meanwhile(p, s)
+	}
+	return was.agrees(r)
 }
 
 // leavesOut tells whether the policy names the subscription among those that no

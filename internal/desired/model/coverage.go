@@ -31,6 +31,13 @@ func Covered(limits []kuadrant.Limit, s *v1alpha1.MaaSSubscription, model types.
 	})
 }
 
+// Held tells whether any of the limits holds the subscription's clause, be it with
+// former rates.
+func Held(limits []kuadrant.Limit, s *v1alpha1.MaaSSubscription, model types.NamespacedName) bool {
+	clause, err := celtext.String(memberOf(s, model, entitlement.RateSet{}, s.Status.RateLimitIdentity).id)
+	return err == nil && slices.ContainsFunc(limits, func(l kuadrant.Limit) bool { return strings.Contains(l.Predicate, clause) })
+}
+
 // HoldsSubjects tells whether a generated AuthPolicy was made of the present
 // generation of the MaaSAuthPolicy and lets all its subjects pass. Without a
 // subjects rule maas-api alone decides, and there is nothing to hold.

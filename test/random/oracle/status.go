@@ -78,6 +78,8 @@ func phaseOf(verdicts []verdict) v1alpha1.Phase {
 		return v1alpha1.PhaseFailed
 	case count[lost]+count[broken]+count[hoped] > 0:
 		return v1alpha1.PhaseDegraded
+	case count[waiting] > 0 && count[enforced] > 0:
+		return v1alpha1.PhaseDegraded
 	case count[waiting] > 0:
 		return v1alpha1.PhasePending
 	default:
