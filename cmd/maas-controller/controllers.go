@@ -47,7 +47,10 @@ type controller struct {
 func controllers() []controller {
 	return []controller{
 		{"modelref", func(ctx context.Context, mgr ctrl.Manager, d dependencies) error {
-			r := &modelref.Reconciler{Client: mgr.GetClient(), Applier: d.applier, Tenants: d.tenants, APIs: d.apis, Events: mgr.GetEventRecorder("maas-modelref-controller"), Metrics: d.metrics}
+			r := &modelref.Reconciler{
+				Client: mgr.GetClient(), Applier: d.applier, Tenants: d.tenants, APIs: d.apis, Metrics: d.metrics,
+				Events: mgr.GetEventRecorder("maas-modelref-controller"), MaxConcurrentReconciles: d.config.MaxConcurrentReconciles,
+			}
 			return r.SetupWithManager(ctx, mgr)
 		}},
 		{"modelpolicy", func(ctx context.Context, mgr ctrl.Manager, d dependencies) error {

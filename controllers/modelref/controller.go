@@ -42,6 +42,8 @@ type Reconciler struct {
 	Metrics *metrics.Metrics
 	// Events records transitions.
 	Events events.EventRecorder
+	// MaxConcurrentReconciles is the number of models worked on at once.
+	MaxConcurrentReconciles int
 }
 
 // Reconcile brings the status of one MaaSModelRef up to date, or, when it is being

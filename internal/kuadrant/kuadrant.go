@@ -79,11 +79,14 @@ func predicates(limit map[string]any) string {
 }
 
 // TargetRoute is the HTTPRoute a policy is attached to, in its own namespace;
-// empty when it targets something else.
+// empty when it targets something else. It is asked of every policy of a
+// namespace at a time, so it allocates nothing.
 func TargetRoute(policy *unstructured.Unstructured) string {
-	target, _, err := unstructured.NestedStringMap(policy.Object, "spec", "targetRef")
-	if err != nil || target["group"] != "gateway.networking.k8s.io" || target["kind"] != "HTTPRoute" {
+	spec, _ := policy.Object["spec"].(map[string]any)
+	target, _ := spec["targetRef"].(map[string]any)
+	if target["group"] != "gateway.networking.k8s.io" || target["kind"] != "HTTPRoute" {
 		return ""
 	}
-	return target["name"]
+	name, _ := target["name"].(string)
+	return name
 }
