@@ -4,7 +4,10 @@
 package modelref
 
 import (
+	"slices"
+
 	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	gwapiv1 "sigs.k8s.io/gateway-api/apis/v1"
@@ -12,11 +15,29 @@ import (
 	inferencev1alpha1 "github.com/opendatahub-io/maas-operator/api/inference/v1alpha1"
 	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
 	"github.com/opendatahub-io/maas-operator/controllers/trigger"
+	"github.com/opendatahub-io/maas-operator/internal/desired/modelstatus"
 	"github.com/opendatahub-io/maas-operator/internal/kserve"
 )
 
 // The functions of this file tell whether an update of another object can change
 // the status of a model. An object of an unexpected type can.
+
+// judged holds for a new generation and for a new verdict. The latter is our own
+// write: a look that came between the write and its arrival in the cache compared
+// with the old status, and may have left out what had to be written.
+func judged(before, after client.Object) bool {
+	a, ok := before.(*v1alpha1.MaaSModelRef)
+	b, alsoOK := after.(*v1alpha1.MaaSModelRef)
+	return !ok || !alsoOK || trigger.NewGeneration(a, b) || !equality.Semantic.DeepEqual(verdictIn(a.Status), verdictIn(b.Status))
+}
+
+// verdictIn is what this controller writes of a status.
+func verdictIn(status v1alpha1.MaaSModelRefStatus) v1alpha1.MaaSModelRefStatus {
+	status.Conditions = slices.DeleteFunc(slices.Clone(status.Conditions), func(c metav1.Condition) bool {
+		return !slices.Contains(modelstatus.Conditions(), v1alpha1.ConditionType(c.Type))
+	})
+	return status
+}
 
 // serviceChanged holds for what is read of an LLMInferenceService.
 func serviceChanged(before, after client.Object) bool {

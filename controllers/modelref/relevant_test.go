@@ -57,6 +57,12 @@ func TestWhichUpdatesMatter(t *testing.T) {
 		return s
 	}
 	none := func(*gwapiv1.HTTPRoute) {}
+	verdict := func(phase v1alpha1.ModelPhase, kind v1alpha1.ConditionType, message string) client.Object {
+		m := model("m", v1alpha1.BackendLLMInferenceService)
+		m.Status.Phase = phase
+		m.Status.Conditions = []metav1.Condition{{Type: string(kind), Message: message}}
+		return m
+	}
 
 	for name, tc := range map[string]struct {
 		changed       func(before, after client.Object) bool
@@ -75,6 +81,9 @@ func TestWhichUpdatesMatter(t *testing.T) {
 		"the gateway gets a route":            {gatewayChanged, gateway("lb", 1), gateway("lb", 2), false},
 		"an ExternalModel gets its route":     {inferenceModelChanged, external("", ""), external("r", ""), true},
 		"an ExternalModel changes its phase":  {inferenceModelChanged, external("r", "Pending"), external("r", "Ready"), false},
+		"our own write: another phase":        {judged, verdict("Ready", "Ready", ""), verdict("Unhealthy", "Ready", ""), true},
+		"our own write: other words":          {judged, verdict("Ready", "RuntimeReady", "a"), verdict("Ready", "RuntimeReady", "b"), true},
+		"another controller's write":          {judged, verdict("Ready", "PoliciesApplied", "a"), verdict("Ready", "PoliciesApplied", "b"), false},
 		"a model gets its alias":              {aliasChanged, aliased("", false), aliased("a", false), true},
 		"a model that leaves frees its alias": {aliasChanged, aliased("a", false), aliased("a", true), true},
 		"a model that is leaving already":     {aliasChanged, aliased("a", true), aliased("a", true), false},

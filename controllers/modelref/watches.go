@@ -40,7 +40,7 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager) err
 	c, err := ctrl.NewControllerManagedBy(mgr).
 		Named("modelref").
 		WithOptions(controller.Options{MaxConcurrentReconciles: r.MaxConcurrentReconciles}).
-		For(&v1alpha1.MaaSModelRef{}, builder.WithPredicates(trigger.SpecChanged)).
+		For(&v1alpha1.MaaSModelRef{}, builder.WithPredicates(trigger.OnUpdate(judged))).
 		Watches(&v1alpha1.MaaSModelRef{}, trigger.Enqueue(r.siblings), builder.WithPredicates(trigger.OnUpdate(aliasChanged))).
 		Watches(&v1alpha1.MaaSAuthPolicy{}, trigger.EnqueueAfter(modelsOf, batched), builder.WithPredicates(trigger.OnUpdate(contributorChanged))).
 		Watches(&v1alpha1.MaaSSubscription{}, trigger.EnqueueAfter(modelsOf, batched), builder.WithPredicates(trigger.OnUpdate(contributorChanged))).

@@ -33,6 +33,13 @@ func unknown(reason v1alpha1.ConditionReason, message string) value {
 	return value{metav1.ConditionUnknown, reason, message}
 }
 
+// Conditions are the types that [Decide] evaluates.
+func Conditions() []v1alpha1.ConditionType {
+	return []v1alpha1.ConditionType{
+		v1alpha1.ConditionReady, v1alpha1.ConditionRuntimeReady, v1alpha1.ConditionGovernanceAttached, v1alpha1.ConditionModelIdentityUnique,
+	}
+}
+
 // Decide computes the status. Every condition is evaluated whatever the phase, so
 // that none is left over from an earlier state.
 func Decide(f Facts) Verdict {

@@ -301,8 +301,12 @@ func TestPromises(t *testing.T) {
 		if ready != (v.Phase == v1alpha1.ModelPhaseReady) || ready != (v.Endpoint != "") {
 			rt.Fatalf("phase %s, Ready %v, endpoint %q", v.Phase, ready, v.Endpoint)
 		}
-		if len(v.Conditions) != 4 {
-			rt.Fatalf("%d conditions", len(v.Conditions))
+		var types []v1alpha1.ConditionType
+		for _, c := range v.Conditions {
+			types = append(types, v1alpha1.ConditionType(c.Type))
+		}
+		if diff := cmp.Diff(modelstatus.Conditions(), types); diff != "" {
+			rt.Fatalf("conditions (-want +got):\n%s", diff)
 		}
 		for _, c := range v.Conditions {
 			if c.ObservedGeneration != f.Generation || c.Reason == "" || (c.Status != metav1.ConditionTrue && c.Message == "") {
