@@ -154,7 +154,11 @@ func (x *Index) addSubscription(s *subscription) {
 	for i := range s.object.Spec.ModelRefs {
 		m := x.model(keyOf(&s.object.Spec.ModelRefs[i]))
 		if last := len(m.members) - 1; last >= 0 && m.members[last] == s.number {
-			continue // The first entry for a model counts.
+			// The operator enforces none of several entries for a model.
+			if e := m.entries[last]; e.idle == nil {
+				e.idle = unhealthy(s.object, entryLeftOut)
+			}
+			continue
 		}
 		e := &entry{subscription: s, model: m, ref: i, key: ModelScopedKey(s.key, m.key), idle: idle(s.object, i, m.object)}
 		e.id = ShortID(e.key)

@@ -58,11 +58,11 @@ func TestVisible(t *testing.T) {
 			})},
 			want: []string{home + "/gold llm/llama"},
 		},
-		"a model listed twice is shown once": {
+		"a model listed twice is shown once, as one that serves nothing": {
 			subscriptions: []subscription{sub("gold").with(func(s *v1alpha1.MaaSSubscription) {
 				s.Spec.ModelRefs = append(s.Spec.ModelRefs, s.Spec.ModelRefs[0])
 			})},
-			want: []string{home + "/gold llm/llama"},
+			want: []string{home + "/gold (llm/llama)"},
 		},
 		"models nobody granted are hidden":          {subscriptions: []subscription{both()}, want: []string{home + "/gold llm/llama"}},
 		"a subscription without such models is too": {subscriptions: []subscription{sub("gold").model(qwen, rate(1, "1m"))}},
