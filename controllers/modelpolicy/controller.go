@@ -15,6 +15,8 @@ import (
 	"fmt"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -25,7 +27,9 @@ import (
 	"github.com/opendatahub-io/maas-operator/internal/conditions"
 	"github.com/opendatahub-io/maas-operator/internal/desired/model"
 	"github.com/opendatahub-io/maas-operator/internal/facts"
+	"github.com/opendatahub-io/maas-operator/internal/fetch"
 	"github.com/opendatahub-io/maas-operator/internal/generated"
+	"github.com/opendatahub-io/maas-operator/internal/kuadrant"
 	"github.com/opendatahub-io/maas-operator/internal/metrics"
 	"github.com/opendatahub-io/maas-operator/internal/render"
 	"github.com/opendatahub-io/maas-operator/internal/tenancy/lookup"
@@ -67,10 +71,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err != nil {
 		if apierrors.IsNotFound(err) {
 			r.Metrics.ForgetPolicies(req.NamespacedName)
-			// A reconcile that was under way while the model went may have written
-			// its policies again.
-			_, err := generated.Remove(ctx, r.Applier, req.NamespacedName)
-			return trigger.Outcome(ctx, err)
+			return trigger.Outcome(ctx, r.sweep(ctx, req.NamespacedName))
 		}
 		return ctrl.Result{}, fmt.Errorf("read MaaSModelRef %s: %w", req, err)
 	}
@@ -102,4 +103,24 @@ func (r *Reconciler) finish(ctx context.Context, s *scope) error {
 	metrics.Judge(ctx, metrics.OfCondition(s.applied.Status, v1alpha1.ConditionReason(s.applied.Reason)))
 	_, err := conditions.PatchStatus(ctx, r.Client, s.before, s.ref)
 	return client.IgnoreNotFound(err)
+}
+
+// sweep removes what a reconcile wrote that was under way while the model went;
+// its finalizer had removed everything else. A model that never was has left
+// nothing: that costs no request.
+func (r *Reconciler) sweep(ctx context.Context, key types.NamespacedName) error {
+	for kind, name := range map[schema.GroupVersionKind]string{
+		kuadrant.AuthPolicy:           model.AuthPolicyName(key.Name),
+		kuadrant.TokenRateLimitPolicy: model.TokenRateLimitPolicyName(key.Name),
+	} {
+		policy, err := fetch.Optional(ctx, r.Client, types.NamespacedName{Namespace: key.Namespace, Name: name}, kuadrant.New(kind))
+		if err != nil {
+			return err
+		}
+		if policy != nil {
+			_, err := generated.Remove(ctx, r.Applier, key)
+			return err
+		}
+	}
+	return nil
 }
