@@ -57,6 +57,7 @@ var _ = Describe("API keys in x-api-key", func() {
 		external := m.external("openai-chat")
 		Expect(suite.admin.Create(ctx, external)).To(Succeed())
 		Eventually(m.authenticators).Should(And(HaveKey("api-keys"), Not(HaveKey(authenticator))))
+		Eventually(other.authenticators).Should(HaveKey("api-keys"))
 
 		changed := external.DeepCopy()
 		changed.Spec.ExternalProviderRefs = m.external("openai-chat", "messages").Spec.ExternalProviderRefs
