@@ -61,6 +61,7 @@ var (
 	ofRed       = tenancy.Context{Name: "red", ID: "red", Gateway: types.NamespacedName{Namespace: "openshift-ingress", Name: "red-gateway"}}
 )
 
+// Rows 9.6.108, 9.6.111 and 9.6.112 of policies.md, and W-38.
 func TestTenantOfANamespace(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
@@ -137,6 +138,7 @@ func TestTenantOfANamespace(t *testing.T) {
 	}
 }
 
+// Rows 9.6.108 and 9.6.111 of policies.md.
 func TestDiscoveryOffLeavesOnlyTheDefaultNamespace(t *testing.T) {
 	t.Parallel()
 	s := settings()
@@ -148,6 +150,7 @@ func TestDiscoveryOffLeavesOnlyTheDefaultNamespace(t *testing.T) {
 	}
 }
 
+// Row 9.6.111 of policies.md: full, empty and partial references.
 func TestLegacyTenant(t *testing.T) {
 	t.Parallel()
 	legacy := func(name, namespace string) *v1alpha1.Tenant {
