@@ -65,7 +65,7 @@ func (c *corner) namespace(p place) string {
 func (c *corner) name(short string) string { return short + c.suffix }
 
 func (c *cluster) newCorner(ctx context.Context, id string, moving bool) (*corner, error) {
-	k := &corner{cluster: c, suffix: "-" + id, tenant: sharedTenant, patience: patience, history: oracle.History{
+	k := &corner{cluster: c, suffix: "-" + id, tenant: sharedTenant, patience: *patience, history: oracle.History{
 		Frozen: map[string]*unstructured.Unstructured{}, BornLegacy: map[string]bool{}, MaybeLegacy: map[string]bool{}, LegacyLimits: map[string]bool{},
 	}}
 	var err error
@@ -86,17 +86,23 @@ func (c *corner) scope() oracle.Scope {
 // take takes the steps and returns how their end differs from what the oracle
 // says.
 func (c *corner) take(ctx context.Context, steps []step) error {
+	unhurried := c.unhurried
+	c.unhurried = false // Until the end: in between nobody waits longer than need be.
 	for i, s := range steps {
+		if s.alone {
+			if err := c.settle(ctx, func() (string, error) { return c.compare(ctx, c.Admin) }); err != nil {
+				return errors.Join(fmt.Errorf("before step %d, %s: %w", i+1, s.name, err), c.cleanUp(ctx))
+			}
+		}
 		if err := s.run(ctx, c); err != nil {
 			return fmt.Errorf("step %d, %s: %w", i+1, s.name, err)
 		}
 	}
+	c.unhurried = unhurried
 	return errors.Join(c.converge(ctx), c.cleanUp(ctx))
 }
 
 const (
-	// patience is enough on a busy machine.
-	patience = 75 * time.Second
 	// shortPatience is for finding out what a failure needs.
 	shortPatience = 10 * time.Second
 	// quiet is how long nothing may change then; longer than changes are collected.
@@ -107,11 +113,17 @@ const (
 // converge waits until the corner is as it should be and stays so, while the
 // operator writes nothing.
 func (c *corner) converge(ctx context.Context) error {
+	return c.settle(ctx, func() (string, error) { return c.rest(ctx) })
+}
+
+// settle waits until the corner is as it should be by the cache, and then by a
+// closer look.
+func (c *corner) settle(ctx context.Context, look func() (string, error)) error {
 	end := time.Now().Add(c.patience)
 	for {
 		difference, err := c.compare(ctx, c.cached)
 		if err == nil && difference == "" {
-			difference, err = c.rest(ctx)
+			difference, err = look()
 		}
 		if err == nil && difference == "" {
 			return nil

@@ -85,21 +85,21 @@ func (p *planner) changeGenerated() step {
 	what := fmt.Sprintf("the %s of model %s", kind, model)
 	how := pick(p, slices.Sorted(maps.Keys(drifts()))...)
 	return pick(p,
-		step{"delete " + what, func(ctx context.Context, c *corner) error {
+		step{name: "delete " + what, run: func(ctx context.Context, c *corner) error {
 			policy := c.policy(kind, model)
 			delete(c.history.Frozen, oracle.KeyOf(policy))
 			return c.delete(ctx, policy)
 		}},
-		step{"opt out " + what, func(ctx context.Context, c *corner) error {
+		step{name: "opt out " + what, run: func(ctx context.Context, c *corner) error {
 			return c.meddle(ctx, c.policy(kind, model), func(p *unstructured.Unstructured) bool { return optOut(p, "false") })
 		}},
-		step{"opt in " + what, func(ctx context.Context, c *corner) error {
+		step{name: "opt in " + what, run: func(ctx context.Context, c *corner) error {
 			return c.meddle(ctx, c.policy(kind, model), func(p *unstructured.Unstructured) bool { return optedOut(p) && optOut(p, "true") })
 		}},
-		step{how + " of " + what, func(ctx context.Context, c *corner) error {
+		step{name: how + " of " + what, run: func(ctx context.Context, c *corner) error {
 			return c.meddle(ctx, c.policy(kind, model), drifts()[how])
 		}},
-		step{how + " of " + what, func(ctx context.Context, c *corner) error {
+		step{name: how + " of " + what, run: func(ctx context.Context, c *corner) error {
 			return c.meddle(ctx, c.policy(kind, model), drifts()[how])
 		}})
 }
@@ -195,10 +195,10 @@ func (p *planner) changeForeign() step {
 		}
 		return policy
 	}
-	remove := step{fmt.Sprintf("delete the foreign AuthPolicy on route %s", route), func(ctx context.Context, c *corner) error {
+	remove := step{name: fmt.Sprintf("delete the foreign AuthPolicy on route %s", route), run: func(ctx context.Context, c *corner) error {
 		return c.delete(ctx, foreign(c))
 	}}
-	add := step{fmt.Sprintf("create a foreign AuthPolicy on route %s", route), func(ctx context.Context, c *corner) error {
+	add := step{name: fmt.Sprintf("create a foreign AuthPolicy on route %s", route), run: func(ctx context.Context, c *corner) error {
 		_, err := c.create(ctx, foreign(c))
 		return err
 	}}

@@ -67,7 +67,7 @@ func (p *planner) createSubscription(i int) step {
 	if legacy {
 		kind = "legacy subscription"
 	}
-	return step{fmt.Sprintf("create %s %s of priority %d with %v", kind, n, priority, grants), func(ctx context.Context, c *corner) error {
+	return step{name: fmt.Sprintf("create %s %s of priority %d with %v", kind, n, priority, grants), run: func(ctx context.Context, c *corner) error {
 		key := c.key(n)
 		s := subscriptionWith(key.Namespace, key.Name, c.entries(grants)...)
 		s.Spec.Priority = priority
@@ -87,7 +87,7 @@ func (p *planner) createSubscription(i int) step {
 
 func (p *planner) deleteSubscription(i int) step {
 	n := p.subscription(i)
-	return step{"delete subscription " + n.String(), func(ctx context.Context, c *corner) error {
+	return step{name: "delete subscription " + n.String(), run: func(ctx context.Context, c *corner) error {
 		key := c.key(n)
 		return c.delete(ctx, subscriptionWith(key.Namespace, key.Name))
 	}}
@@ -95,7 +95,7 @@ func (p *planner) deleteSubscription(i int) step {
 
 func (p *planner) editSubscription(i int) step {
 	n, grants, priority := p.subscription(i), p.grants(), int32(p.IntN(3))
-	return step{fmt.Sprintf("edit subscription %s to priority %d with %v", n, priority, grants), func(ctx context.Context, c *corner) error {
+	return step{name: fmt.Sprintf("edit subscription %s to priority %d with %v", n, priority, grants), run: func(ctx context.Context, c *corner) error {
 		key := c.key(n)
 		entries := c.entries(grants)
 		c.noteLegacy(key, entries)
@@ -123,7 +123,7 @@ func (p *planner) changeSubscription() step {
 }
 
 func recreate(what string, again step, remove func(context.Context, *corner) error) step {
-	return step{"delete " + what + " and at once " + again.name, func(ctx context.Context, c *corner) error {
+	return step{name: "delete " + what + " and at once " + again.name, run: func(ctx context.Context, c *corner) error {
 		if err := remove(ctx, c); err != nil {
 			return err
 		}
@@ -151,7 +151,7 @@ func (p *planner) subjects() v1alpha1.Subjects {
 
 func (p *planner) createAuthPolicy(i int) step {
 	n, models, subjects := p.authPolicy(i), p.models(), p.subjects()
-	return step{fmt.Sprintf("create auth policy %s for %v of %v", n, models, subjects), func(ctx context.Context, c *corner) error {
+	return step{name: fmt.Sprintf("create auth policy %s for %v of %v", n, models, subjects), run: func(ctx context.Context, c *corner) error {
 		object := c.newAuthPolicy(n, models)
 		object.Spec.Subjects = subjects
 		_, err := c.create(ctx, object)
@@ -172,12 +172,12 @@ func (p *planner) changeAuthPolicy() step {
 	i := p.IntN(len(p.authPolicies))
 	n, models, subjects := p.authPolicy(i), p.models(), p.subjects()
 	remove := func(ctx context.Context, c *corner) error { return c.delete(ctx, c.newAuthPolicy(n, nil)) }
-	edit := step{fmt.Sprintf("edit auth policy %s to %v of %v", n, models, subjects), func(ctx context.Context, c *corner) error {
+	edit := step{name: fmt.Sprintf("edit auth policy %s to %v of %v", n, models, subjects), run: func(ctx context.Context, c *corner) error {
 		wanted := c.newAuthPolicy(n, models)
 		wanted.Spec.Subjects = subjects
 		_, err := change(ctx, c, c.newAuthPolicy(n, nil), func(o *v1alpha1.MaaSAuthPolicy) { o.Spec = wanted.Spec })
 		return err
 	}}
 	again := p.createAuthPolicy(i)
-	return pick(p, again, edit, edit, step{"delete auth policy " + n.String(), remove}, recreate("auth policy "+n.String(), again, remove))
+	return pick(p, again, edit, edit, step{name: "delete auth policy " + n.String(), run: remove}, recreate("auth policy "+n.String(), again, remove))
 }

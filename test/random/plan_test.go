@@ -19,6 +19,9 @@ import (
 type step struct {
 	name string
 	run  func(context.Context, *corner) error
+	// alone has everything settle before, so that no other change hides what this
+	// one does not bring about.
+	alone bool
 }
 
 // planner draws a sequence. Equal seeds give equal sequences.
@@ -31,7 +34,7 @@ type planner struct {
 	subscriptions, authPolicies []place
 }
 
-const fewestChanges, mostChanges = 10, 26
+const fewestChanges, mostChanges, changesAlone = 8, 20, 4
 
 // plan draws the sequence of a seed: most objects are created, then changed.
 func plan(seed uint64, moving bool) []step {
@@ -46,6 +49,11 @@ func plan(seed uint64, moving bool) []step {
 	}
 	for i := range steps {
 		steps[i] = p.paced(steps[i])
+	}
+	for range changesAlone {
+		s := p.change()
+		s.name, s.alone = "once all has settled: "+s.name, true
+		steps = append(steps, s)
 	}
 	return steps
 }

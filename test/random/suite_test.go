@@ -35,6 +35,7 @@ var (
 	first     = flag.Uint64("random.first", 1, "seed of the first sequence")
 	sequences = flag.Uint64("random.sequences", 10, "number of sequences, with successive seeds")
 	workers   = flag.Int("random.workers", 16, "number of sequences at a time")
+	patience  = flag.Duration("random.patience", 75*time.Second, "time that a sequence may take to settle")
 	shrinking = flag.Int("random.shrink", 8, "number of attempts to find out which steps a failure needs")
 	operator  = flag.String("random.operator", "", "program of the operator; empty means build it")
 )

@@ -35,7 +35,7 @@ func (c *corner) tenantName(ref string) string {
 
 func (p *planner) createModel(i int) step {
 	n, tenant := p.model(i), p.tenantRef(i)
-	return step{fmt.Sprintf("create model %s of tenant %q", n, tenant), func(ctx context.Context, c *corner) error {
+	return step{name: fmt.Sprintf("create model %s of tenant %q", n, tenant), run: func(ctx context.Context, c *corner) error {
 		key := c.key(n)
 		_, err := c.create(ctx, builder.ModelRef(key.Namespace, key.Name).Tenant(c.tenantName(tenant)).Obj())
 		return err
@@ -56,7 +56,7 @@ func (p *planner) changeModel() step {
 		key := c.key(n)
 		return c.gone(ctx, builder.ModelRef(key.Namespace, key.Name).Obj())
 	}
-	edit := step{fmt.Sprintf("move model %s to tenant %q", n, tenant), func(ctx context.Context, c *corner) error {
+	edit := step{name: fmt.Sprintf("move model %s to tenant %q", n, tenant), run: func(ctx context.Context, c *corner) error {
 		key := c.key(n)
 		_, err := change(ctx, c, builder.ModelRef(key.Namespace, key.Name).Obj(), func(m *v1alpha1.MaaSModelRef) {
 			m.Spec.TenantRef = c.tenantName(tenant)
@@ -64,7 +64,7 @@ func (p *planner) changeModel() step {
 		return err
 	}}
 	again := p.createModel(i)
-	return pick(p, again, again, edit, edit, step{"delete model " + n.String(), remove}, recreate("model "+n.String(), again, removeWholly))
+	return pick(p, again, again, edit, edit, step{name: "delete model " + n.String(), run: remove}, recreate("model "+n.String(), again, removeWholly))
 }
 
 // attachment is how a route hangs in the world.
@@ -97,7 +97,7 @@ func (c *corner) newRoute(n named, a attachment) *gwapiv1.HTTPRoute {
 
 func (p *planner) createRoute(i int) step {
 	n, a := p.route(i), p.attachment(i)
-	return step{fmt.Sprintf("create route %s below %v", n, a), func(ctx context.Context, c *corner) error {
+	return step{name: fmt.Sprintf("create route %s below %v", n, a), run: func(ctx context.Context, c *corner) error {
 		_, err := c.create(ctx, c.newRoute(n, a))
 		return err
 	}}
@@ -107,7 +107,7 @@ func (p *planner) changeRoute() step {
 	i := p.IntN(3)
 	n, a := p.route(i), p.attachment(i)
 	remove := func(ctx context.Context, c *corner) error { return c.delete(ctx, c.newRoute(n, a)) }
-	edit := step{fmt.Sprintf("move route %s below %v", n, a), func(ctx context.Context, c *corner) error {
+	edit := step{name: fmt.Sprintf("move route %s below %v", n, a), run: func(ctx context.Context, c *corner) error {
 		wanted := c.newRoute(n, a)
 		_, err := change(ctx, c, newRoute(wanted.Namespace, wanted.Name), func(r *gwapiv1.HTTPRoute) {
 			r.Spec.ParentRefs, r.Spec.Hostnames, r.Labels = wanted.Spec.ParentRefs, wanted.Spec.Hostnames, wanted.Labels
@@ -115,7 +115,7 @@ func (p *planner) changeRoute() step {
 		return err
 	}}
 	again := p.createRoute(i)
-	return pick(p, again, again, again, edit, step{"delete route " + n.String(), remove}, recreate("route "+n.String(), again, remove))
+	return pick(p, again, again, again, edit, step{name: "delete route " + n.String(), run: remove}, recreate("route "+n.String(), again, remove))
 }
 
 // routeFor draws the route that a model's service names: mostly its own, else
@@ -130,7 +130,7 @@ func (p *planner) routeFor(i int) named {
 
 func (p *planner) createService(i int) step {
 	n, route := p.model(i), p.routeFor(i)
-	return step{fmt.Sprintf("create service %s with route %s", n, route), func(ctx context.Context, c *corner) error {
+	return step{name: fmt.Sprintf("create service %s with route %s", n, route), run: func(ctx context.Context, c *corner) error {
 		key := c.key(n)
 		_, err := c.create(ctx, builder.ModelServerOn(key.Namespace, key.Name, c.name(route.short)))
 		return err
@@ -140,17 +140,17 @@ func (p *planner) createService(i int) step {
 func (p *planner) changeService() step {
 	i := p.IntN(3)
 	n, route, ready := p.model(i), p.routeFor(i), p.chance(60)
-	remove := step{"delete service " + n.String(), func(ctx context.Context, c *corner) error {
+	remove := step{name: "delete service " + n.String(), run: func(ctx context.Context, c *corner) error {
 		key := c.key(n)
 		return c.delete(ctx, newService(key.Namespace, key.Name))
 	}}
-	edit := step{fmt.Sprintf("let service %s use route %s", n, route), func(ctx context.Context, c *corner) error {
+	edit := step{name: fmt.Sprintf("let service %s use route %s", n, route), run: func(ctx context.Context, c *corner) error {
 		key := c.key(n)
 		wanted := builder.ModelServerOn(key.Namespace, key.Name, c.name(route.short))
 		_, err := change(ctx, c, newService(key.Namespace, key.Name), func(s *unstructured.Unstructured) { s.Object["spec"] = wanted.Object["spec"] })
 		return err
 	}}
-	health := step{fmt.Sprintf("make service %s ready: %t", n, ready), func(ctx context.Context, c *corner) error {
+	health := step{name: fmt.Sprintf("make service %s ready: %t", n, ready), run: func(ctx context.Context, c *corner) error {
 		key := c.key(n)
 		_, err := change(ctx, c, newService(key.Namespace, key.Name), func(s *unstructured.Unstructured) {
 			annotations := map[string]string{}
@@ -167,7 +167,7 @@ func (p *planner) changeService() step {
 // changeTenant changes what makes a namespace and a model the tenant's.
 func (p *planner) changeTenant() step {
 	on := p.chance(60)
-	label := step{fmt.Sprintf("label the tenant's namespace: %t", on), func(ctx context.Context, c *corner) error {
+	label := step{name: fmt.Sprintf("label the tenant's namespace: %t", on), run: func(ctx context.Context, c *corner) error {
 		namespace := &corev1.Namespace{}
 		namespace.Name = c.namespace(inTenant)
 		_, err := change(ctx, c, namespace, func(o *corev1.Namespace) {
@@ -179,12 +179,12 @@ func (p *planner) changeTenant() step {
 		})
 		return err
 	}}
-	gateway := step{fmt.Sprintf("give the tenant a gateway: %t", on), func(ctx context.Context, c *corner) error {
+	gateway := step{name: fmt.Sprintf("give the tenant a gateway: %t", on), run: func(ctx context.Context, c *corner) error {
 		tenant := &v1alpha1.AITenant{}
 		tenant.Namespace, tenant.Name = stage.AITenantNamespace, c.tenant
 		return c.stamp(ctx, tenant, on)
 	}}
-	config := step{fmt.Sprintf("let the tenant's config be managed: %t", on), func(ctx context.Context, c *corner) error {
+	config := step{name: fmt.Sprintf("let the tenant's config be managed: %t", on), run: func(ctx context.Context, c *corner) error {
 		object := &v1alpha1.MaasTenantConfig{}
 		object.Namespace, object.Name = c.namespace(inTenant), v1alpha1.DefaultTenantConfigName
 		_, err := change(ctx, c, object, func(o *v1alpha1.MaasTenantConfig) { o.Labels[v1alpha1.LabelManagedByAITenant] = fmt.Sprint(on) })

@@ -63,23 +63,28 @@ func (w *world) describeWantedLimits(m *model, object string, want document) {
 
 func isLegacy(e entry) bool { return e.subscription.Status.RateLimitIdentity == "legacy" }
 
-// placeOf is the limit of a member, and how its predicate names the member.
+// placeOf is the limit of a member, and how its predicate names the member. Of
+// legacy and short members of equal rates those that came second have a limit with
+// a suffix, which they keep: -key if they are legacy, else -id.
 func (w *world) placeOf(m *model, e entry) (limit, member string) {
-	key := nameOf(e.subscription) + "@" + m.key
-	member = "id " + IDOf(nameOf(e.subscription), m.key)
-	if isLegacy(e) {
-		member = "key " + key
-	}
-	if e.set.name == unlimitedName || isLegacy(e) {
-		return e.set.name, member
+	key, actual := nameOf(e.subscription)+"@"+m.key, limitNames(m.limits)
+	ofLegacy, ofShort := e.set.name, e.set.name
+	if slices.Contains(actual, e.set.name+"-key") {
+		ofLegacy += "-key"
 	}
 	beside := slices.ContainsFunc(m.entries, func(other entry) bool { return other.set.name == e.set.name && isLegacy(other) })
-	suffixed := e.set.name + "-id"
-	kept := (w.history.LegacyLimits[m.key+":"+e.set.name] || w.history.LimitsDrifted) && slices.Contains(limitNames(m.limits), suffixed)
-	if beside || kept {
-		return suffixed, member
+	once := w.history.LegacyLimits[m.key+":"+e.set.name] || w.history.LimitsDrifted
+	if beside && ofLegacy == e.set.name || once && slices.Contains(actual, e.set.name+"-id") {
+		ofShort += "-id"
 	}
-	return e.set.name, member
+	limit, member = ofShort, "id "+IDOf(nameOf(e.subscription), m.key)
+	if isLegacy(e) {
+		limit, member = ofLegacy, "key "+key
+	}
+	if e.set.name == unlimitedName {
+		limit = e.set.name
+	}
+	return limit, member
 }
 
 func labelsFor(m *model, partOf, component string) string {

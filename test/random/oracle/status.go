@@ -195,7 +195,7 @@ func covers(p *unstructured.Unstructured, set rateSet, subscription, key string,
 	}
 	for name, value := range limitsOf(p) {
 		limit, _ := value.(map[string]any)
-		if (name == set.name || name == set.name+"-id") && strings.Contains(predicateOf(limit), clause) {
+		if (name == set.name || name == set.name+"-id" || name == set.name+"-key") && strings.Contains(predicateOf(limit), clause) {
 			return true
 		}
 	}
