@@ -17,6 +17,8 @@ const (
 	// a burst costs 5 computations when it lasts 5 seconds and 9 when it lasts 25.
 	firstPause   = 200 * time.Millisecond
 	longestPause = 5 * time.Second
+	// longestMemory is how long after its last pause a burst is over at the latest.
+	longestMemory = 2 * time.Second
 )
 
 // pacer says how long to collect changes to a model's contributors before its
@@ -77,7 +79,7 @@ func (p *pacer) pause(model types.NamespacedName) time.Duration {
 }
 
 // over tells whether nothing came for as long after a pause as it lasted.
-func (p pause) over(now time.Time) bool { return now.Sub(p.due) >= p.length }
+func (p pause) over(now time.Time) bool { return now.Sub(p.due) >= min(p.length, longestMemory) }
 
 // forget drops what is known of a model that is gone.
 func (p *pacer) forget(model types.NamespacedName) {

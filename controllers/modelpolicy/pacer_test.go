@@ -32,6 +32,7 @@ func TestPacer(t *testing.T) {
 	wait("the next one", model, 1700*time.Millisecond, 3200*time.Millisecond)
 	wait("a long burst", model, 3300*time.Millisecond, 5*time.Second)
 	wait("a longer one", model, 5100*time.Millisecond, 5*time.Second)
+	wait("a change soon after a burst", model, 7100*time.Millisecond, 200*time.Millisecond)
 	wait("a change after quiet", model, time.Minute, 200*time.Millisecond)
 	p.forget(model)
 	wait("a new model of the same name", model, time.Millisecond, 200*time.Millisecond)
