@@ -7,13 +7,13 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/utils/lru"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	gwapiv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
 	"github.com/opendatahub-io/maas-operator/internal/apply"
+	"github.com/opendatahub-io/maas-operator/internal/dedup"
 	"github.com/opendatahub-io/maas-operator/internal/kserve"
 )
 
@@ -23,21 +23,19 @@ func cacheOptions() cache.Options {
 	return cache.Options{DefaultTransform: newSlimmer().slim}
 }
 
-// sharedTexts bounds the texts that are looked for in several objects: some
+// sharedParts bounds the parts that are looked for in several objects: some
 // hundreds are common to the policies of all models, the others come and go.
-const sharedTexts = 4096
+const sharedParts = 8192
 
-// slimmer makes objects smaller before they enter the cache.
-type slimmer struct {
-	// texts maps a text to the one copy of it that objects share.
-	texts *lru.Cache
-}
+// slimmer makes objects smaller before they enter the cache. An informer hands it
+// each object once, before anybody else has it.
+type slimmer struct{ pool *dedup.Pool }
 
-func newSlimmer() slimmer { return slimmer{texts: lru.New(sharedTexts)} }
+func newSlimmer() slimmer { return slimmer{dedup.New(sharedParts)} }
 
 // slim drops managedFields, often the larger half of an object, from kinds that the
-// apply engine never writes; from the others what it rarely needs. Of an
-// LLMInferenceService it keeps only what is read.
+// apply engine never writes; from the others what it rarely needs, and shares the
+// rest. Of an LLMInferenceService it keeps only what is read.
 func (s slimmer) slim(obj any) (any, error) {
 	switch o := obj.(type) {
 	case *unstructured.Unstructured:
@@ -46,7 +44,7 @@ func (s slimmer) slim(obj any) (any, error) {
 			break
 		}
 		apply.Trim(o, v1alpha1.FieldOwner)
-		s.share(o.Object)
+		s.share(o)
 	case *metav1.PartialObjectMetadata, *v1alpha1.MaaSModelRef, *v1alpha1.MaaSAuthPolicy, *v1alpha1.MaaSSubscription,
 		*v1alpha1.AITenant, *v1alpha1.MaasTenantConfig, *v1alpha1.Tenant, *v1alpha1.ExternalModel,
 		*corev1.Namespace, *gwapiv1.HTTPRoute, *gwapiv1.Gateway:
@@ -57,23 +55,16 @@ func (s slimmer) slim(obj any) (any, error) {
 	return obj, nil
 }
 
-// share replaces the texts in a value by those of other objects: the policies of
-// two models differ in a few of their hundred expressions only.
-func (s slimmer) share(value any) any {
-	switch v := value.(type) {
-	case map[string]any:
-		for name, member := range v {
-			v[name] = s.share(member)
-		}
-	case []any:
-		for i, item := range v {
-			v[i] = s.share(item)
-		}
-	case string:
-		if known, ok := s.texts.Get(v); ok {
-			return known
-		}
-		s.texts.Add(v, value)
+// share replaces the parts of an object by those of others. An object as a whole,
+// and its metadata, are like no other.
+func (s slimmer) share(object *unstructured.Unstructured) {
+	metadata, _ := object.Object["metadata"].(map[string]any)
+	for name, member := range metadata {
+		metadata[name] = s.pool.Share(member)
 	}
-	return value
+	for name, member := range object.Object {
+		if name != "metadata" {
+			object.Object[name] = s.pool.Share(member)
+		}
+	}
 }
