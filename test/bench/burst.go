@@ -196,7 +196,7 @@ func (w *world) idle(ctx context.Context, s *Scenario) error {
 	}
 	s.add("idle: writes", Count, made.count(audit.IsWrite()), atMost(0))
 	s.add("idle: other calls", Count, made.count(audit.Not(audit.IsWrite())))
-	s.add("idle: reconciles", Runs, now.metrics.sum("controller_runtime_reconcile_total")-begin.metrics.sum("controller_runtime_reconcile_total"))
+	s.add("idle: reconciles", Runs, now.metrics.sum(reconcileTotal)-begin.metrics.sum(reconcileTotal))
 	return nil
 }
 

@@ -5,6 +5,7 @@ package bench
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 )
@@ -91,19 +92,18 @@ func (w *world) restart(ctx context.Context, s *Scenario) error {
 		return err
 	}
 	ready := time.Since(begin.at)
+	if err := w.rest(ctx, s, begin); err != nil {
+		return err
+	}
 	made, err := w.settle(ctx, begin)
 	if err != nil {
 		return err
 	}
 	const policies = 2 // of each model
 	s.add("restart: ready after", Seconds, ready.Seconds())
-	s.add("restart: last call after", Seconds, made.last().Sub(begin.at).Seconds())
 	s.add("restart: all calls", Count, made.count())
 	s.add("restart: dry runs per policy", Ratio, made.count(dryRuns())/float64(policies*w.options.Models), atMost(1))
 	s.add("restart: writes", Count, made.count(storedWrites()), atMost(0))
-	if err := w.rest(ctx, s); err != nil {
-		return err
-	}
 	held, err := memoryOf(w.stage.Operator.PID())
 	if err != nil {
 		return err
@@ -113,30 +113,30 @@ func (w *world) restart(ctx context.Context, s *Scenario) error {
 	return w.heap(ctx, "restart")
 }
 
-// rest waits until the restarted operator computes nothing more: a look at every
-// object makes no calls when nothing has changed.
-func (w *world) rest(ctx context.Context, s *Scenario) error {
-	const step, little = time.Second, 0.05
-	began := time.Now()
-	before, err := processorTime(w.stage.Operator.PID())
-	if err != nil {
-		return err
-	}
-	for time.Since(began) < patience {
+// rest waits until the restarted operator has looked at every object, and then at
+// none for a while: looks make no calls when nothing has changed.
+func (w *world) rest(ctx context.Context, s *Scenario, begin mark) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, patience, errors.New("the restarted operator does not come to rest"))
+	defer cancel()
+	objects := float64(w.options.Models * (1 + 1 + w.options.PerModel)) // with one auth policy each
+	var looks float64
+	var used, last mark
+	for last.at.IsZero() || looks < objects || used.at.Sub(last.at) < quiet {
 		select {
 		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(step):
+			return fmt.Errorf("%.0f reconciles of %.0f objects: %w", looks, objects, context.Cause(ctx))
+		case <-time.After(quietPoll):
 		}
-		now, err := processorTime(w.stage.Operator.PID())
-		if err != nil {
+		var err error
+		if used, err = w.mark(ctx); err != nil {
 			return err
 		}
-		if now-before <= little {
-			s.add("restart: processor time", Seconds, now)
-			return nil
+		if now := used.metrics.sum(reconcileTotal); now != looks || last.at.IsZero() {
+			looks, last = now, used
 		}
-		before = now
 	}
-	return fmt.Errorf("the operator still computes after %s", patience)
+	s.add("restart: last reconcile after", Seconds, last.at.Sub(begin.at).Seconds())
+	s.add("restart: reconciles", Runs, looks)
+	s.add("restart: processor time", Seconds, used.seconds)
+	return nil
 }

@@ -133,11 +133,13 @@ func (w *world) settle(ctx context.Context, m mark) (calls, error) {
 	}
 }
 
+// reconcileTotal is the metric that counts reconciles.
+const reconcileTotal = "controller_runtime_reconcile_total"
+
 // reconciles returns how many reconciles a controller ended since the mark.
 func (m mark) reconciles(now mark, controller string) float64 {
-	const metric = "controller_runtime_reconcile_total"
 	part := fmt.Sprintf("controller=%q", controller)
-	return now.metrics.sum(metric, part) - m.metrics.sum(metric, part)
+	return now.metrics.sum(reconcileTotal, part) - m.metrics.sum(reconcileTotal, part)
 }
 
 // each calls work for every number below n from several goroutines, and ends at
