@@ -40,7 +40,7 @@ func TestOnlyWhatCanBeEnforcedClaimsARoute(t *testing.T) {
 				Model:         types.NamespacedName{Namespace: "llm", Name: "granite"},
 				Tenant:        tenancy.Context{Name: tenancy.DefaultName},
 				Subscriptions: []model.Subscription{{Object: s, Tenant: tenancy.DefaultName}},
-			})
+			}, &v1alpha1.MaaSModelRef{})
 			if got.Limits != tc.want {
 				t.Errorf("claim().Limits = %t, want %t", got.Limits, tc.want)
 			}

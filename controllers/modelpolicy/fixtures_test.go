@@ -80,6 +80,7 @@ func (g governed) addModel(name, route string) {
 	Expect(suite.admin.Create(g.ctx, ref)).To(Succeed())
 	before := ref.DeepCopy()
 	ref.Status.HTTPRouteName, ref.Status.HTTPRouteNamespace = route, g.namespace
+	ref.Status.HTTPRouteGatewayName, ref.Status.HTTPRouteGatewayNamespace = gatewayName, gatewayNamespace
 	Expect(suite.admin.Status().Patch(g.ctx, ref, client.MergeFrom(before))).To(Succeed())
 }
 

@@ -55,7 +55,7 @@ func (r *Reconciler) yield(ctx context.Context, s *scope) error {
 
 // routeOwner is the model that has the policies of the route.
 func (r *Reconciler) routeOwner(ctx context.Context, s *scope) (entitlement.Claim, error) {
-	mine := claim(s.input)
+	mine := claim(s.input, s.ref)
 	models, err := r.onRoute(ctx, s.ref)
 	if err != nil {
 		return mine, err
@@ -70,15 +70,16 @@ func (r *Reconciler) routeOwner(ctx context.Context, s *scope) (entitlement.Clai
 		if err != nil {
 			return mine, err
 		}
-		claims = append(claims, claim(in))
+		claims = append(claims, claim(in, other))
 	}
 	return entitlement.OwnerOfRoute(claims), nil
 }
 
 // claim is what a model brings to its route: what would make its policies. An
 // entry that cannot be enforced makes none.
-func claim(in model.Input) entitlement.Claim {
-	c := entitlement.Claim{Model: in.Model.Name}
+func claim(in model.Input, ref *v1alpha1.MaaSModelRef) entitlement.Claim {
+	gateway := types.NamespacedName{Namespace: ref.Status.HTTPRouteGatewayNamespace, Name: ref.Status.HTTPRouteGatewayName}
+	c := entitlement.Claim{Model: in.Model.Name, Astray: gateway != in.Tenant.Gateway}
 	for _, p := range in.AuthPolicies {
 		c.Access = c.Access || p.Object.DeletionTimestamp == nil && model.AdmitTenant(in.Tenant, p.Tenant) == nil
 	}

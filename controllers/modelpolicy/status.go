@@ -14,6 +14,14 @@ import (
 	"github.com/opendatahub-io/maas-operator/internal/desired/model"
 )
 
+// ownConditions are the conditions of a model that this controller writes.
+func ownConditions() []v1alpha1.ConditionType {
+	return []v1alpha1.ConditionType{
+		v1alpha1.ConditionPoliciesApplied, v1alpha1.ConditionRouteUnique,
+		v1alpha1.ConditionSubjectsInlined, v1alpha1.ConditionPolicySizeBounded,
+	}
+}
+
 // setConditions puts this controller's conditions onto the model. Their
 // messages name no subscription and no auth policy: whoever may read a model
 // need not know its subscribers.

@@ -6,8 +6,11 @@ package modelpolicy
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -36,6 +39,7 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager) err
 		Named("modelpolicy").
 		WithOptions(controller.Options{MaxConcurrentReconciles: r.MaxConcurrentReconciles}).
 		Watches(&v1alpha1.MaaSModelRef{}, paced.forgetting(trigger.Enqueue(r.sharingRoute)), when(trigger.ModelMoved)).
+		Watches(&v1alpha1.MaaSModelRef{}, trigger.EnqueueAfter(itself, paced.settle), when(judged)).
 		Watches(&v1alpha1.MaaSAuthPolicy{}, paced.collect(modelsOfAuthPolicy), when(trigger.NewGeneration)).
 		Watches(&v1alpha1.MaaSSubscription{}, paced.collect(modelsOfSubscription), when(subscriptionChanged)).
 		Watches(&v1alpha1.AITenant{}, tenants, when(trigger.TenantMoved)).
@@ -63,6 +67,21 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager) err
 // when lets pass the updates that matter; creations and deletions always do.
 func when(changed func(before, after client.Object) bool) builder.WatchesOption {
 	return builder.WithPredicates(trigger.OnUpdate(changed))
+}
+
+// judged holds when this controller's conditions changed. That is our own write: a
+// look that came between the write and its arrival in the cache compared with the
+// old status, and may have left out what had to be written.
+func judged(before, after client.Object) bool {
+	a, ok := before.(*v1alpha1.MaaSModelRef)
+	b, alsoOK := after.(*v1alpha1.MaaSModelRef)
+	return ok && alsoOK && slices.ContainsFunc(ownConditions(), func(kind v1alpha1.ConditionType) bool {
+		return !equality.Semantic.DeepEqual(meta.FindStatusCondition(a.Status.Conditions, string(kind)), meta.FindStatusCondition(b.Status.Conditions, string(kind)))
+	})
+}
+
+func itself(_ context.Context, object client.Object) ([]types.NamespacedName, error) {
+	return []types.NamespacedName{client.ObjectKeyFromObject(object)}, nil
 }
 
 // policyAPIs are the kinds this controller writes.

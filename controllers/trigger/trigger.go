@@ -66,8 +66,12 @@ func ModelMoved(before, after client.Object) bool {
 	if !ok || !alsoOK {
 		return true
 	}
-	return NewGeneration(a, b) ||
-		a.Status.HTTPRouteName != b.Status.HTTPRouteName || a.Status.ResolvedTenantRef != b.Status.ResolvedTenantRef
+	return NewGeneration(a, b) || route(a) != route(b) || a.Status.ResolvedTenantRef != b.Status.ResolvedTenantRef
+}
+
+// route is where a model is reached: its route and the gateway that has it.
+func route(m *v1alpha1.MaaSModelRef) [3]string {
+	return [3]string{m.Status.HTTPRouteName, m.Status.HTTPRouteGatewayNamespace, m.Status.HTTPRouteGatewayName}
 }
 
 // ModelOfPolicy reads the model off a generated policy. The second result is

@@ -13,6 +13,9 @@ import (
 type Claim struct {
 	// Model is the MaaSModelRef's name.
 	Model string
+	// Astray tells that the route is not at the gateway of the model's tenant, so
+	// that the model cannot be served through it.
+	Astray bool
 	// Access and Limits tell whether an auth policy and a subscription of the
 	// model's tenant refer to it.
 	Access, Limits bool
@@ -22,18 +25,23 @@ type Claim struct {
 func (c Claim) Governed() bool { return c.Access && c.Limits }
 
 func (c Claim) rank() int {
+	rank := 2
 	switch {
 	case c.Governed():
-		return 0
+		rank = 0
 	case c.Access || c.Limits:
-		return 1
-	default:
-		return 2
+		rank = 1
 	}
+	if c.Astray {
+		rank += 3
+	}
+	return rank
 }
 
 // OwnerOfRoute is the model that has the policies of a shared route, of which
-// there can be one of each kind: a governed one before one that is half or not
+// there can be one of each kind: one whose tenant's gateway has the route before
+// one that is astray, so that no tenant takes a route from another; a governed one
+// before one that is half or not
 // at all, so that a model nobody governs takes nothing away; then the first by
 // name. The others have no policies, and their callers are refused. There must
 // be at least one claim.

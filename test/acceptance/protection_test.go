@@ -14,6 +14,7 @@ import (
 	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
 	"github.com/opendatahub-io/maas-operator/internal/kuadrant"
 	"github.com/opendatahub-io/maas-operator/test/builder"
+	"github.com/opendatahub-io/maas-operator/test/stage"
 )
 
 // patch changes a generated policy behind the operator's back.
@@ -58,9 +59,12 @@ var _ = Describe("A generated policy", func() {
 
 	It("of an earlier release is taken over in place (9.4.54, A32)", func(ctx SpecContext) {
 		w := newWorld(ctx)
+		// Everything but the route is there before the operator looks at the policy.
+		model := builder.Key(w.namespace, "granite")
+		w.create(w.authPolicy("everyone", model).Obj(), builder.ModelRef(w.namespace, "granite").Obj())
+		Eventually(w.modelCondition(model, v1alpha1.ConditionPoliciesApplied)).Should(HaveField("Reason", string(v1alpha1.ReasonRouteNotFound)))
 		old := w.earlier(kuadrant.AuthPolicy, "maas-auth-granite", nil)
-		w.create(old)
-		model := w.governed("granite")
+		w.create(old, builder.Route(w.namespace, "granite", stage.GatewayNamespace, stage.GatewayName).Obj(), builder.ModelServer(w.namespace, "granite"))
 		Eventually(w.subjectRule(model)).Should(ContainSubstring("engineers"))
 		Expect(w.authPolicyOf(model).GetUID()).To(Equal(old.GetUID()))
 	})
@@ -70,8 +74,10 @@ var _ = Describe("A generated policy", func() {
 		model := w.governed("granite")
 		Eventually(func() any { return w.authPolicyOf(model) }).ShouldNot(BeNil())
 		w.patch(w.authPolicyOf(model), `{"metadata":{"labels":{"maas.opendatahub.io/model":"other","team":"blue"},"annotations":{"maas.opendatahub.io/auth-policies":"x/y"}}}`)
+		uid := w.authPolicyOf(model).GetUID()
 		Eventually(func() map[string]string { return w.authPolicyOf(model).GetLabels() }).Should(And(
 			HaveKeyWithValue(v1alpha1.LabelModel, "granite"), HaveKeyWithValue("team", "blue")))
+		Expect(w.authPolicyOf(model).GetUID()).To(Equal(uid), "repaired, not made anew")
 		Expect(w.authPolicyOf(model).GetAnnotations()[v1alpha1.AnnotationAuthPolicies]).NotTo(Equal("x/y"))
 	})
 
@@ -82,7 +88,7 @@ var _ = Describe("A generated policy", func() {
 		model := w.governed("granite")
 		Eventually(w.modelCondition(model, v1alpha1.ConditionPoliciesApplied)).Should(And(
 			HaveField("Reason", string(v1alpha1.ReasonForeignObject)), HaveField("Message", ContainSubstring("maas-auth-granite"))))
-		Expect(w.authPolicyOf(model).GetResourceVersion()).To(Equal(foreign.GetResourceVersion()))
+		Expect(w.authPolicyOf(model).Object["spec"]).To(Equal(foreign.Object["spec"]))
 	})
 })
 

@@ -161,14 +161,20 @@ func labelledForTenant(labels map[string]string) bool {
 	return labels["ai-gateway.opendatahub.io/tenant"] != "" || labels["maas.opendatahub.io/managed-by-aitenant"] == "true"
 }
 
-// ownerOfRoute is the model that has the policies of a model's route: one that
-// has both halves of its governance before one that has one, before one that has
+// ownerOfRoute is the model that has the policies of a model's route: one whose
+// tenant's gateway has the route before one that is astray; one that has both halves of its governance before one that has one, before one that has
 // none; the first by name among those.
 func (w *world) ownerOfRoute(m *model) *model {
 	if m.route == nil {
 		return m
 	}
-	halves := func(m *model) int { return min(1, len(m.access)) + min(1, len(m.entries)) }
+	halves := func(m *model) int {
+		count := min(1, len(m.access)) + min(1, len(m.entries))
+		if !attached(m.route, m.gateway) {
+			count -= 3
+		}
+		return count
+	}
 	owner := m
 	for _, other := range w.models {
 		if other.route == nil || nameOf(other.route) != nameOf(m.route) {
