@@ -109,6 +109,7 @@ func (p *planner) editSubscription(i int) step {
 func (p *planner) changeSubscription() step {
 	i := p.IntN(len(p.subscriptions))
 	n := p.subscription(i)
+	//nolint:gocritic // Named twice because it shall be drawn twice as often.
 	return pick(p, p.createSubscription, p.editSubscription, p.editSubscription, p.deleteSubscription, func(i int) step {
 		again := p.createSubscription(i)
 		return recreate("subscription "+n.String(), again, func(ctx context.Context, c *corner) error {

@@ -38,7 +38,7 @@ const fewestChanges, mostChanges, changesAlone = 8, 20, 4
 
 // plan draws the sequence of a seed: most objects are created, then changed.
 func plan(seed uint64, moving bool) []step {
-	p := &planner{Rand: rand.New(rand.NewPCG(seed, 0)), moving: moving} //nolint:gosec // It has to be the same every time.
+	p := &planner{Rand: rand.New(rand.NewPCG(seed, 0)), moving: moving} // The same every time.
 	anywhere := []place{inDefault, inTenant, inPlain}
 	p.third = pick(p, inPlain, inTenant)
 	p.subscriptions = []place{inDefault, inDefault, inTenant, pick(p, anywhere...)}

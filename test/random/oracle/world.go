@@ -5,7 +5,6 @@ package oracle
 
 import (
 	"slices"
-	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -180,7 +179,7 @@ func (w *world) ownerOfRoute(m *model) *model {
 		if other.route == nil || nameOf(other.route) != nameOf(m.route) {
 			continue
 		}
-		if halves(other) > halves(owner) || halves(other) == halves(owner) && strings.Compare(other.ref.Name, owner.ref.Name) < 0 {
+		if halves(other) > halves(owner) || halves(other) == halves(owner) && other.ref.Name < owner.ref.Name {
 			owner = other
 		}
 	}
