@@ -160,26 +160,28 @@ func labelledForTenant(labels map[string]string) bool {
 	return labels["ai-gateway.opendatahub.io/tenant"] != "" || labels["maas.opendatahub.io/managed-by-aitenant"] == "true"
 }
 
-// ownerOfRoute is the model that has the policies of a model's route: one whose
-// tenant's gateway has the route before one that is astray; one that has both halves of its governance before one that has one, before one that has
+// ownerOfRoute is the model that has the policies of a model's route: one at whose
+// tenant's gateway the route is before one that is astray; among those one that
+// has both halves of its governance before one that has one, before one that has
 // none; the first by name among those.
 func (w *world) ownerOfRoute(m *model) *model {
 	if m.route == nil {
 		return m
 	}
-	halves := func(m *model) int {
-		count := min(1, len(m.access)) + min(1, len(m.entries))
-		if !attached(m.route, m.gateway) {
-			count -= 3
+	const athome = 3
+	rank := func(m *model) int {
+		rank := min(1, len(m.access)) + min(1, len(m.entries))
+		if attached(m.route, m.gateway) {
+			rank += athome
 		}
-		return count
+		return rank
 	}
 	owner := m
 	for _, other := range w.models {
 		if other.route == nil || nameOf(other.route) != nameOf(m.route) {
 			continue
 		}
-		if halves(other) > halves(owner) || halves(other) == halves(owner) && other.ref.Name < owner.ref.Name {
+		if rank(other) > rank(owner) || rank(other) == rank(owner) && other.ref.Name < owner.ref.Name {
 			owner = other
 		}
 	}
