@@ -177,7 +177,7 @@ func edit[T client.Object](object T, mutate func(T)) change {
 func (c *corner) burst(ctx context.Context, between func(done int)) {
 	GinkgoHelper()
 	const writers = 8
-	all := c.changes(rand.New(rand.NewPCG(*seed, 1))) //nolint:gosec // It has to be the same every time.
+	all := c.changes(rand.New(rand.NewPCG(*seed, 1))) // The same every time.
 	queue := make(chan []change)
 	var done atomic.Int64
 	var group sync.WaitGroup

@@ -142,7 +142,7 @@ type moment struct {
 
 func crashMoments() []moment {
 	const longest = 700
-	r := rand.New(rand.NewPCG(*seed, 2)) //nolint:gosec // It has to be the same every time.
+	r := rand.New(rand.NewPCG(*seed, 2)) // The same every time.
 	var out []moment
 	for range *crashes {
 		out = append(out, moment{done: *size/10 + r.IntN(*size*8/10), pause: time.Duration(r.IntN(longest)) * time.Millisecond})
