@@ -88,12 +88,14 @@ var _ = Describe("An object stored before today's rules", func() {
 		Eventually(func() any { return w.limitPolicy(model) }).Should(BeNil())
 	})
 
-	It("with an empty list of rates is invalid, not unlimited and not 100 per minute (decision 6)", func(ctx SpecContext) {
+	It("with an empty list of rates is invalid, not unlimited and not 100 per minute, and its callers are refused (W-02, decisions 6 and 8)", func(ctx SpecContext) {
 		w := in(ctx)
 		model := w.governed(emptyModel)
 		empty := find("empty-limits")
 		Eventually(entries(w, empty)).Should(HaveExactElements(HaveField("Reason", v1alpha1.ReasonInvalidSpec)))
 		Expect(w.limitPolicy(model)).To(BeNil())
+		Eventually(func() any { return w.authPolicyOf(model) }).ShouldNot(BeNil())
+		Expect(w.gateway(model).serve(w.asking(token("bob", "engineers"))).Status).To(Equal(403), "left out means refused")
 	})
 
 	It("with two entries for one model is refused for it: nobody knows which was meant (A93)", func(ctx SpecContext) {

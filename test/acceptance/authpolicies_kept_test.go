@@ -1,0 +1,177 @@
+// Copyright The maas-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package acceptance
+
+import (
+	"fmt"
+	"strings"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
+	"github.com/opendatahub-io/maas-operator/internal/kuadrant"
+	"github.com/opendatahub-io/maas-operator/test/builder"
+	"github.com/opendatahub-io/maas-operator/test/testenv"
+	"github.com/opendatahub-io/maas-operator/test/testenv/audit"
+)
+
+var _ = Describe("An AuthPolicy that an earlier release left", func() {
+	It("stays as it is when it is opted out, with good conditions too, and lets nobody become Active (9.4.54, decides 9.4.59, A32)", func(ctx SpecContext) {
+		w := newWorld(ctx)
+		old := w.earlier(kuadrant.AuthPolicy, "maas-auth-granite", map[string]string{v1alpha1.AnnotationManaged: "false"})
+		w.create(old)
+		model := w.model("granite")
+		policy := w.authPolicy("everyone", model).Obj()
+		w.create(policy)
+		Eventually(w.modelCondition(model, v1alpha1.ConditionPoliciesApplied)).Should(HaveField("Reason", string(v1alpha1.ReasonOptedOut)))
+		Eventually(w.enforced(model)).Should(BeTrue(), "Kuadrant is content with it")
+		Eventually(w.phase(policy)).Should(Equal(v1alpha1.PhaseFailed))
+		now := w.authPolicyOf(model)
+		Expect([]any{now.GetUID(), now.GetGeneration()}).To(Equal([]any{old.GetUID(), old.GetGeneration()}))
+	})
+
+	It("is replaced in place: never missing, and Pending until the new one is enforced, with maas-api or without (A32, decides 9.4.55 to 9.4.58)", func(ctx SpecContext) {
+		w := newWorld(ctx)
+		Expect(on.Operator.Kill()).To(Succeed())
+		old := w.earlier(kuadrant.AuthPolicy, "maas-auth-granite", nil)
+		model := w.model("granite")
+		policy := w.authPolicy("everyone", model).Obj()
+		w.create(old, policy)
+		on.Standins.Kuadrant.Stall()
+		DeferCleanup(on.Standins.Kuadrant.Resume)
+		Expect(on.Operator.Start(w.ctx)).To(Succeed())
+		Eventually(w.subjectRule(model)).Should(ContainSubstring("engineers"))
+		Consistently(w.phase(policy)).WithTimeout(quiet).Should(Equal(v1alpha1.PhasePending))
+		on.Standins.Kuadrant.Resume()
+		Eventually(w.phase(policy)).Should(Equal(v1alpha1.PhaseActive))
+		Expect(w.authPolicyOf(model).GetUID()).To(Equal(old.GetUID()), "the same object all the time")
+	}, NodeTimeout(startTimeout))
+
+	It("of one model holds nobody up at another (decides 9.4.60)", func(ctx SpecContext) {
+		w := newWorld(ctx)
+		w.create(w.earlier(kuadrant.AuthPolicy, "maas-auth-granite", map[string]string{v1alpha1.AnnotationManaged: "false"}))
+		w.create(w.authPolicy("held", w.model("granite")).Obj())
+		policy := w.authPolicy("everyone", w.model("other")).Obj()
+		w.create(policy)
+		Eventually(w.phase(policy)).Should(Equal(v1alpha1.PhaseActive))
+	})
+})
+
+var _ = Describe("The AuthPolicy of a model", func() {
+	It("does not change in what it rules when a second MaaSAuthPolicy says the same (decides 9.4.61)", func(ctx SpecContext) {
+		w := newWorld(ctx)
+		model := w.model("granite")
+		one, two := w.authPolicy("one", model).Obj(), w.authPolicy("two", model).Obj()
+		w.create(one)
+		Eventually(w.phase(one)).Should(Equal(v1alpha1.PhaseActive))
+		before := w.authPolicyOf(model)
+		w.create(two)
+		Eventually(w.phase(two)).Should(Equal(v1alpha1.PhaseActive))
+		Expect(w.authPolicyOf(model).GetGeneration()).To(Equal(before.GetGeneration()))
+	})
+
+	It("is neither written nor reported on again when nothing changed (9.4.82)", func(ctx SpecContext) {
+		w := newWorld(ctx)
+		model := w.model("granite")
+		policy := w.authPolicy("everyone", model).Obj()
+		w.create(policy)
+		Eventually(w.phase(policy)).Should(Equal(v1alpha1.PhaseActive))
+		mark, err := on.Env.Audit().Mark()
+		Expect(err).NotTo(HaveOccurred())
+		w.edit(policy, func() { policy.Labels = map[string]string{"touched": "true"} })
+		Consistently(func() []audit.Event {
+			events, err := on.Env.Audit().After(mark, audit.ByUser(testenv.OperatorUser), audit.IsWrite())
+			Expect(err).NotTo(HaveOccurred())
+			return events
+		}).WithTimeout(quiet).Should(BeEmpty())
+	})
+
+	It("is as large with many subscriptions and long names as with none (A25)", func(ctx SpecContext) {
+		w := newWorld(ctx)
+		model := w.governed("granite")
+		Eventually(func() any { return w.authPolicyOf(model) }).ShouldNot(BeNil())
+		before := w.authPolicyOf(model)
+		const count = 60
+		for i := range count {
+			group := fmt.Sprintf("%03d-%s", i, strings.Repeat("g", 249))
+			w.create(w.subscription(fmt.Sprintf("s%03d", i)).Owners([]string{group}, nil).Limit(model, 100, "1m").Obj())
+		}
+		Eventually(func() int {
+			return len(strings.Split(w.limitPolicy(model).GetAnnotations()[v1alpha1.AnnotationSubscriptions], ","))
+		}).Should(Equal(count))
+		Expect(w.authPolicyOf(model).Object["spec"]).To(Equal(before.Object["spec"]))
+	})
+
+	It("has no owner: neither its Gateway nor its route takes it along (decides 9.4.80, 9.4.81, decision 11)", func(ctx SpecContext) {
+		w := newWorld(ctx)
+		red := w.tenant("red")
+		model := builder.ModelRef(w.namespace, "granite").Tenant(red.Name).Obj()
+		route := red.route("granite").Obj()
+		w.create(route, builder.ModelServer(w.namespace, "granite"), model)
+		red.pair(red.Namespace(), model)
+		granite := client.ObjectKeyFromObject(model)
+		w.guarded(granite)
+		auth, limits := w.authPolicyOf(granite), w.limitPolicy(granite)
+		Expect(auth.GetOwnerReferences()).To(BeEmpty())
+		Expect(limits.GetOwnerReferences()).To(BeEmpty())
+		w.removeAll(builder.Gateway(red.Gateway, red.host), route)
+		Eventually(w.modelSays(granite)).ShouldNot(Equal("Ready/Reconciled"))
+		Consistently(func() []any {
+			return []any{w.authPolicyOf(granite).GetUID(), w.limitPolicy(granite).GetUID()}
+		}).WithTimeout(quiet).Should(Equal([]any{auth.GetUID(), limits.GetUID()}))
+	})
+
+	It("stays when the last policy of another tenant on the same Gateway goes (decides 9.4.65)", func(ctx SpecContext) {
+		w := newWorld(ctx)
+		ours := w.governed("ours")
+		red := w.tenant("red")
+		red.Gateway = theGateway
+		red.settle()
+		model := builder.ModelRef(w.namespace, "theirs").Tenant(red.Name).Obj()
+		w.create(w.modelRoute("theirs").Obj(), builder.ModelServer(w.namespace, "theirs"), model)
+		policy, _ := red.pair(red.Namespace(), model)
+		theirs := client.ObjectKeyFromObject(model)
+		w.guarded(theirs)
+		Eventually(w.enforced(ours)).Should(BeTrue())
+		version := w.authPolicyOf(ours).GetResourceVersion()
+		w.removeAll(policy)
+		Eventually(func() any { return w.authPolicyOf(theirs) }).Should(BeNil())
+		Expect(w.authPolicyOf(ours).GetResourceVersion()).To(Equal(version))
+	})
+
+	It("goes with the last MaaSAuthPolicy although the tenant's settings went before (decides 9.4.66, W-49)", func(ctx SpecContext) {
+		w := newWorld(ctx)
+		red := w.tenant("red")
+		model := builder.ModelRef(w.namespace, "granite").Tenant(red.Name).Obj()
+		w.create(red.route("granite").Obj(), builder.ModelServer(w.namespace, "granite"), model)
+		policy, paid := red.pair(red.Namespace(), model)
+		granite := client.ObjectKeyFromObject(model)
+		w.guarded(granite)
+		w.removeAll(red.config, red.registry)
+		w.edit(policy, func() { policy.Finalizers = []string{v1alpha1.FinalizerAuthPolicyCleanup} })
+		w.removeAll(policy, paid)
+		Eventually(func() bool { return w.authPolicyOf(granite) == nil && w.limitPolicy(granite) == nil }).Should(BeTrue())
+	})
+})
+
+var _ = Describe("A MaaSAuthPolicy or MaaSSubscription that goes at once", func() {
+	It("is no error to anybody (9.4.77)", func(ctx SpecContext) {
+		w := newWorld(ctx)
+		model := w.governed("granite")
+		Eventually(w.enforced(model)).Should(BeTrue())
+		before := w.metrics("maas_reconcile_total", `outcome="error"`)
+		for i := range 10 {
+			policy := w.authPolicy(fmt.Sprintf("brief-%d", i), model).Obj()
+			paid := w.subscription(fmt.Sprintf("brief-%d", i)).Limit(model, 5, "1m").Obj()
+			w.create(policy, paid)
+			Expect(on.Admin.Delete(w.ctx, policy)).To(Succeed())
+			Expect(on.Admin.Delete(w.ctx, paid)).To(Succeed())
+		}
+		Eventually(func() any { return w.limitPolicy(model) }).Should(BeNil())
+		Consistently(func() any { return w.limitPolicy(model) }).WithTimeout(quiet).Should(BeNil())
+		Expect(w.metrics("maas_reconcile_total", `outcome="error"`)).To(Equal(before))
+	})
+})
