@@ -16,6 +16,11 @@ import (
 	"k8s.io/utils/lru"
 )
 
+// maxText is the length of the longest text that is remembered, in bytes. Longer ones
+// list what belongs to one object; to remember them would keep every version of an
+// object that changes often in memory.
+const maxText = 4 << 10
+
 // Pool remembers parts of values, as many as its size; of those it forgets,
 // another copy will be kept. It is safe for concurrent use.
 type Pool struct {
@@ -34,7 +39,8 @@ type digest [sha256.Size]byte
 // must not be in use by anybody else. The result must not be changed at all.
 //
 // Only what JSON knows can be shared, as unstructured objects hold it; values of
-// other types stay as they are, and so do the maps and slices around them.
+// other types and texts of more than 4 KiB stay as they are, and so do the maps and
+// slices around them.
 func (p *Pool) Share(value any) any {
 	shared, _, _ := p.share(value)
 	return shared
@@ -48,6 +54,9 @@ func (p *Pool) share(value any) (any, digest, bool) {
 	case []any:
 		return p.shareSlice(v)
 	case string:
+		if len(v) > maxText {
+			return value, digest{}, false
+		}
 		return p.keep(v, sha256.Sum256(append([]byte{'s'}, v...)))
 	case nil, bool, int64, float64:
 		return v, sha256.Sum256(fmt.Appendf(nil, "%T %v", v, v)), true

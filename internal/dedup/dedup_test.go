@@ -111,6 +111,17 @@ func TestAValueOfAnotherTypeStays(t *testing.T) {
 	}
 }
 
+func TestLongTextsAreNotRemembered(t *testing.T) {
+	t.Parallel()
+	pool := dedup.New(100)
+	for length, want := range map[int]bool{4 << 10: true, 4<<10 + 1: false} {
+		text := strings.Repeat("x", length)
+		if got := same(pool.Share([]any{text}), pool.Share([]any{text})); got != want {
+			t.Errorf("lists of a text of %d bytes are one: %v, want %v", length, got, want)
+		}
+	}
+}
+
 func TestThePoolForgetsWhatIsTooMuch(t *testing.T) {
 	t.Parallel()
 	pool := dedup.New(2)
