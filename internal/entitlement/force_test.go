@@ -105,9 +105,8 @@ func TestLeftOutMeansRefused(t *testing.T) {
 			s.Spec.ModelRefs[0].TokenRateLimits = nil
 		}, true},
 		"unlimited in so many words": {v1alpha1.PhaseActive, unlimited, false},
-		"the first of two entries counts": {v1alpha1.PhaseActive, func(s *v1alpha1.MaaSSubscription) {
+		"none of two entries counts": {v1alpha1.PhaseActive, func(s *v1alpha1.MaaSSubscription) {
 			s.Spec.ModelRefs = append(s.Spec.ModelRefs, s.Spec.ModelRefs[0])
-			s.Spec.ModelRefs[0].TokenRateLimits = nil
 		}, true},
 	}
 	for name, test := range tests {

@@ -186,12 +186,14 @@ func (x *Index) addPolicies(tenant string, policies []Tenanted[*v1alpha1.MaaSAut
 // modelOf finds a model by <namespace>/<name>, by its alias, which may contain a
 // slash, or by its bare name; nil when there is none.
 func (x *Index) modelOf(name string) *model {
+	aliased := x.aliases[name]
 	if namespace, bare, qualified := strings.Cut(name, "/"); qualified {
-		if m := x.models[types.NamespacedName{Namespace: namespace, Name: bare}]; m != nil {
-			return m
+		m := x.models[types.NamespacedName{Namespace: namespace, Name: bare}]
+		if m != nil && (m.object != nil || aliased == nil) {
+			return m // One that does not exist takes no alias away.
 		}
 	}
-	return x.aliases[name]
+	return aliased
 }
 
 // allowed tells whether an auth policy lets the caller use the model.

@@ -167,9 +167,9 @@ func TestSelectFindsModels(t *testing.T) {
 		m.Status.ResolvedModelAlias = alias
 		return ours(m)
 	}
-	f := facts(sub("gold").and(qwen, rate(1, "1m")).and("b/llama", rate(1, "1m")).and("z/gone", rate(1, "1m")))
+	f := facts(sub("gold").and(qwen, rate(1, "1m")).and("b/llama", rate(1, "1m")).and("z/gone", rate(1, "1m")).and("z/named", rate(1, "1m")).and("c/mixtral", rate(1, "1m")))
 	f.Models = []entitlement.Tenanted[*v1alpha1.MaaSModelRef]{
-		aliased("llm/llama", "meta/llama-3"), aliased("llm/qwen", "llm/llama"), aliased("b/llama", "meta/llama-3"),
+		aliased("llm/llama", "meta/llama-3"), aliased("llm/qwen", "llm/llama"), aliased("b/llama", "meta/llama-3"), aliased("c/mixtral", "z/named"),
 		{Object: modelRef("a/foreign"), Tenant: "red"},
 	}
 	x := entitlement.NewIndex(tenant, f)
@@ -183,6 +183,8 @@ func TestSelectFindsModels(t *testing.T) {
 		"a/foreign":    "",
 		"foreign":      "",
 		"gone":         "",
+		"z/gone":       "",
+		"z/named":      "c/mixtral", // The subscription also names a model z/named, which does not exist.
 		"/":            "",
 	} {
 		got, err := x.Select(member(t, "team"), entitlement.Request{Model: requested})
