@@ -14,6 +14,7 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -120,11 +121,10 @@ var _ = Describe("The limits of a model", func() {
 	It("have windows exactly as written (9.5.99, A.6)", func(ctx SpecContext) {
 		w := newWorld(ctx)
 		model := w.governed("granite")
-		builder := w.subscription("gold")
 		for _, window := range []string{"30s", "5m", "24h", "8784h"} {
 			w.create(w.subscription("in-"+window).Limit(model, 100, window).Obj())
 		}
-		w.create(builder.Limit(model, 1, "9999s").Obj())
+		w.create(w.subscription("gold").Limit(model, 1, "9999s").Obj())
 		Eventually(w.limitNames(model)).Should(ConsistOf("tokens-100-per-30s", "tokens-100-per-5m", "tokens-100-per-24h", "tokens-100-per-8784h", "tokens-1-per-9999s"))
 	})
 
@@ -181,9 +181,9 @@ var _ = Describe("The identity of a subscription in limits", func() {
 		identity := func() v1alpha1.RateLimitIdentity { return reload(w, gold).Status.RateLimitIdentity }
 		Eventually(identity).Should(Equal(v1alpha1.RateLimitIdentityShort))
 		Expect(on.Admin.Delete(w.ctx, gold)).To(Succeed())
-		Eventually(func() error {
-			return client.IgnoreNotFound(on.Admin.Get(w.ctx, client.ObjectKeyFromObject(gold), gold))
-		}).Should(Succeed())
+		Eventually(func() bool {
+			return apierrors.IsNotFound(on.Admin.Get(w.ctx, client.ObjectKeyFromObject(gold), gold))
+		}).Should(BeTrue())
 		gold = w.subscription("gold").Limit(model, 100, "1m").Obj()
 		w.create(gold)
 		Eventually(identity).Should(Equal(v1alpha1.RateLimitIdentityShort))
