@@ -7,6 +7,8 @@ import (
 	"unicode/utf8"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/opendatahub-io/maas-operator/internal/kuadrant"
 )
 
 // Sizes are what the policies of a model weigh, for warnings and metrics.
@@ -53,7 +55,7 @@ func (s Sizes) Weigh(objects []*unstructured.Unstructured) Sizes {
 		for key, value := range object.GetAnnotations() {
 			size.AnnotationBytes += len(key) + len(value)
 		}
-		if object.GetKind() == "AuthPolicy" {
+		if object.GetKind() == kuadrant.AuthPolicy.Kind {
 			s.AuthPolicy = size
 		} else {
 			s.TokenRateLimitPolicy = size
