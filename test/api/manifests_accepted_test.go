@@ -47,6 +47,20 @@ var _ = Describe("Manifests", func() {
 		}
 		Expect(accepted).To(BeNumerically(">", 5), "samples of our kinds")
 	})
+
+	It("accepts what the documents show: groups as objects, users as strings (A19)", func(ctx SpecContext) {
+		content, err := os.ReadFile(filepath.Join(testenv.RepoRoot(), "docs", "quotas.md"))
+		Expect(err).NotTo(HaveOccurred())
+		shown := string(content)
+		Expect(shown).To(And(ContainSubstring("groups: [{name: data-scientists}]"), ContainSubstring("users: [system:serviceaccount:apps:bot]")))
+		accepted := 0
+		for _, after := range strings.Split(shown, "```yaml\n")[1:] {
+			document, _, _ := strings.Cut(after, "```")
+			expectAccepted(ctx, decode([]byte(document)))
+			accepted++
+		}
+		Expect(accepted).To(Equal(2))
+	})
 })
 
 func decode(document []byte) *unstructured.Unstructured {

@@ -224,3 +224,21 @@ func CheckChangeNotes(files map[string][]byte) []string {
 		return nil
 	})
 }
+
+// gap finds words for a policy that is deleted and built again, which ours never
+// are: they are changed in place.
+var gap = regexp.MustCompile(`(?i)\b(?:delet\w+|remov\w+)[ ,]+(?:and |then |and then )+(?:re-?buil\w+|re-?creat\w+|built again|created again)`)
+
+// CheckNoGap names lines of documents that tell readers of a policy that is
+// deleted and built again. What a user does to an object of their own is not meant.
+func CheckNoGap(files map[string][]byte) []string {
+	return each(files, func(name string, _ []byte) bool { return path.Ext(name) == ".md" }, func(name string, content []byte) []string {
+		var found []string
+		for i, line := range strings.Split(string(content), "\n") {
+			if gap.MatchString(line) && strings.Contains(strings.ToLower(line), "polic") {
+				found = append(found, fmt.Sprintf("%s:%d says that a policy is deleted and built again; it is changed in place", name, i+1))
+			}
+		}
+		return found
+	})
+}

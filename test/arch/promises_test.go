@@ -239,3 +239,21 @@ func TestHelpListsEveryTarget(t *testing.T) {
 		}
 	}
 }
+
+// TestGapChecks keeps documents from describing what earlier releases did (A97).
+func TestGapChecks(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct{ file, text, want string }{
+		"a policy that is changed in place passes":      {file: "docs/a.md", text: "The policy is changed in place.\n"},
+		"a subscription that users create again passes": {file: "docs/a.md", text: "A subscription that is deleted and created again starts anew.\n"},
+		"code is not meant":                             {file: "a.go", text: "// The policy is deleted and rebuilt.\n"},
+		"a policy that is rebuilt is found":             {file: "docs/a.md", text: "The policy is deleted, then rebuilt.\n", want: "docs/a.md:1 says that a policy"},
+		"a policy that is recreated is found":           {file: "README.md", text: "# x\nRemoving and recreating the Policy\n", want: "README.md:2 says that a policy"},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			wantViolation(t, arch.CheckNoGap(map[string][]byte{tc.file: []byte(tc.text)}), tc.want)
+		})
+	}
+}

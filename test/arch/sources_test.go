@@ -24,6 +24,7 @@ var checks = map[string]func(map[string][]byte) []string{
 	"change notes follow the template":                        arch.CheckChangeNotes,
 	"every target of the Makefile is phony and has a help":    arch.CheckMakefile,
 	"scripts and documents name only targets that exist":      arch.CheckTargetsNamed,
+	"no document tells of policies deleted and built again":   arch.CheckNoGap,
 	"the manager's role grants no wildcard and no escalation": arch.CheckRole,
 }
 
