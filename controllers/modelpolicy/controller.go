@@ -55,6 +55,9 @@ type Reconciler struct {
 	Metrics *metrics.Metrics
 	// MaxConcurrentReconciles is the number of models worked on at once.
 	MaxConcurrentReconciles int
+
+	// paced collects changes; it is made with the watches.
+	paced *pacer
 }
 
 // +kubebuilder:rbac:groups=maas.opendatahub.io,resources=maasmodelrefs;maasauthpolicies;maassubscriptions;aitenants;maastenantconfigs;tenants,verbs=list;watch
@@ -70,6 +73,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	err := r.Client.Get(ctx, req.NamespacedName, ref)
 	if err != nil {
 		if apierrors.IsNotFound(err) {
+			// Also one that never was: whatever names a model has it looked at.
+			r.paced.forget(req.NamespacedName)
 			r.Metrics.ForgetPolicies(req.NamespacedName)
 			return trigger.Outcome(ctx, r.sweep(ctx, req.NamespacedName))
 		}
@@ -101,7 +106,7 @@ func (r *Reconciler) finish(ctx context.Context, s *scope) error {
 	}
 	r.setConditions(s)
 	metrics.Judge(ctx, metrics.OfCondition(s.applied.Status, v1alpha1.ConditionReason(s.applied.Reason)))
-	_, err := conditions.PatchStatus(ctx, r.Client, s.before, s.ref)
+	_, err := conditions.PatchStatus(ctx, r.Client, s.before, s.ref, client.FieldOwner(v1alpha1.FieldOwner))
 	return client.IgnoreNotFound(err)
 }
 

@@ -81,7 +81,7 @@ func (p *pacer) pause(model types.NamespacedName) time.Duration {
 // over tells whether nothing came for as long after a pause as it lasted.
 func (p pause) over(now time.Time) bool { return now.Sub(p.due) >= min(p.length, longestMemory) }
 
-// forget drops what is known of a model that is gone.
+// forget drops what is known of a model that does not exist.
 func (p *pacer) forget(model types.NamespacedName) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

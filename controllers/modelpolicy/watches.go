@@ -33,15 +33,15 @@ import (
 // SetupWithManager registers the controller and its watches; those of the
 // generated policies as soon as the cluster serves their kinds.
 func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager) error {
-	paced := newPacer(clock.RealClock{})
-	tenants := paced.collect(r.allModels)
+	r.paced = newPacer(clock.RealClock{})
+	tenants := r.paced.collect(r.allModels)
 	c, err := ctrl.NewControllerManagedBy(mgr).
 		Named("modelpolicy").
 		WithOptions(controller.Options{MaxConcurrentReconciles: r.MaxConcurrentReconciles}).
-		Watches(&v1alpha1.MaaSModelRef{}, paced.forgetting(trigger.Enqueue(r.sharingRoute)), when(trigger.ModelMoved)).
-		Watches(&v1alpha1.MaaSModelRef{}, trigger.EnqueueAfter(itself, paced.settle), when(judged)).
-		Watches(&v1alpha1.MaaSAuthPolicy{}, paced.collect(modelsOfAuthPolicy), when(trigger.NewGeneration)).
-		Watches(&v1alpha1.MaaSSubscription{}, paced.collect(modelsOfSubscription), when(subscriptionChanged)).
+		Watches(&v1alpha1.MaaSModelRef{}, trigger.Enqueue(r.sharingRoute), when(trigger.ModelMoved)).
+		Watches(&v1alpha1.MaaSModelRef{}, trigger.EnqueueAfter(itself, r.paced.settle), when(judged)).
+		Watches(&v1alpha1.MaaSAuthPolicy{}, r.paced.collect(modelsOfAuthPolicy), when(trigger.NewGeneration)).
+		Watches(&v1alpha1.MaaSSubscription{}, r.paced.collect(modelsOfSubscription), when(subscriptionChanged)).
 		Watches(&v1alpha1.AITenant{}, tenants, when(trigger.TenantMoved)).
 		Watches(&v1alpha1.Tenant{}, tenants, when(trigger.Drifted)).
 		Watches(&v1alpha1.MaasTenantConfig{}, tenants, when(trigger.Drifted)).
@@ -50,7 +50,7 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager) err
 	if err != nil {
 		return fmt.Errorf("set up controller modelpolicy: %w", err)
 	}
-	drift := trigger.Watch{Controller: c, Cache: mgr.GetCache(), Handler: drifted(trigger.EnqueueAfter(r.modelsOfPolicy, paced.settle))}
+	drift := trigger.Watch{Controller: c, Cache: mgr.GetCache(), Handler: drifted(trigger.EnqueueAfter(r.modelsOfPolicy, r.paced.settle))}
 	for _, api := range policyAPIs() {
 		if err := trigger.WatchPolicies(ctx, r.APIs, api, drift); err != nil {
 			return fmt.Errorf("watch %s: %w", api.CRD, err)
@@ -91,16 +91,6 @@ func policyAPIs() []facts.API {
 
 // collect enqueues the models that a change concerns after the pacer's pause.
 func (p *pacer) collect(of trigger.Concerned) handler.Funcs { return trigger.EnqueueAfter(of, p.wait) }
-
-// forgetting drops the pauses of models that are gone.
-func (p *pacer) forgetting(h handler.Funcs) handler.Funcs {
-	enqueue := h.DeleteFunc
-	h.DeleteFunc = func(ctx context.Context, e event.DeleteEvent, q trigger.Queue) {
-		p.forget(client.ObjectKeyFromObject(e.Object))
-		enqueue(ctx, e, q)
-	}
-	return h
-}
 
 // drifted leaves out what changed in a generated policy's status only.
 func drifted(h handler.Funcs) handler.Funcs {
