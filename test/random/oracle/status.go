@@ -174,7 +174,7 @@ func (w *world) identity(s *v1alpha1.MaaSSubscription) string {
 
 func (w *world) judgeEntry(s *v1alpha1.MaaSSubscription, key string) verdict {
 	m := w.models[key]
-	set, valid := ratesOf(entryFor(s, key))
+	set, valid := termsOf(s, key)
 	switch {
 	case !w.admitted(key, s.Namespace) || !valid:
 		return lost

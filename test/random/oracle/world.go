@@ -77,17 +77,29 @@ func (w *world) newModel(ref *v1alpha1.MaaSModelRef) *model {
 	}
 	for i := range w.Subscriptions {
 		s := &w.Subscriptions[i]
-		found := entryFor(s, m.key)
-		if found == nil {
+		if entryFor(s, m.key) == nil {
 			continue
 		}
 		m.referred = true
-		set, valid := ratesOf(found)
+		set, valid := termsOf(s, m.key)
 		if valid && m.tenant != "" && w.memberOf(s.Namespace) == m.tenant {
 			m.entries = append(m.entries, entry{subscription: s, set: set})
 		}
 	}
 	return m
+}
+
+// termsOf is what a subscription grants on a model; false when that cannot be
+// enforced, as when several entries may say different things.
+func termsOf(s *v1alpha1.MaaSSubscription, key string) (rateSet, bool) {
+	count := 0
+	for _, r := range s.Spec.ModelRefs {
+		if r.Namespace+"/"+r.Name == key {
+			count++
+		}
+	}
+	set, valid := ratesOf(entryFor(s, key))
+	return set, valid && count == 1
 }
 
 // entryFor is the first entry of a subscription for a model.
