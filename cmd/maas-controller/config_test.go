@@ -167,6 +167,12 @@ func TestSettled(t *testing.T) {
 			[]string{"--authz-cache-ttl=90"}, "odh-ai-gateway-infra", 60, 5, []string{"--authz-cache-ttl"},
 		},
 		"a shorter authorization cache stays": {[]string{"--authz-cache-ttl=10"}, "odh-ai-gateway-infra", 10, 5, nil},
+		"it stays shorter than a longer metadata cache (9.4.67)": {
+			[]string{"--metadata-cache-ttl=300", "--authz-cache-ttl=60"}, "odh-ai-gateway-infra", 60, 5, nil,
+		},
+		"it is never longer than the metadata cache (9.4.67)": {
+			[]string{"--metadata-cache-ttl=60", "--authz-cache-ttl=300"}, "odh-ai-gateway-infra", 60, 5, []string{"--authz-cache-ttl"},
+		},
 		"too little concurrency":              {[]string{"--max-concurrent-reconciles=0"}, "odh-ai-gateway-infra", 60, 1, []string{"--max-concurrent-reconciles"}},
 		"too much concurrency":                {[]string{"--max-concurrent-reconciles=99"}, "odh-ai-gateway-infra", 60, 10, []string{"--max-concurrent-reconciles"}},
 	} {

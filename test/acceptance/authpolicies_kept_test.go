@@ -9,6 +9,7 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
@@ -173,5 +174,32 @@ var _ = Describe("A MaaSAuthPolicy or MaaSSubscription that goes at once", func(
 		Eventually(func() any { return w.limitPolicy(model) }).Should(BeNil())
 		Consistently(func() any { return w.limitPolicy(model) }).WithTimeout(quiet).Should(BeNil())
 		Expect(w.metrics("maas_reconcile_total", `outcome="error"`)).To(Equal(before))
+	})
+})
+
+var _ = Describe("A foreign AuthPolicy (9.4.84)", func() {
+	conflict := func(w world, policy *v1alpha1.MaaSAuthPolicy) func() metav1.Condition {
+		return func() metav1.Condition {
+			return w.condition(reload(w, policy), v1alpha1.ConditionConflictingAuthPolicy)
+		}
+	}
+
+	It("is reported once, though two models share the route", func(ctx SpecContext) {
+		w := newWorld(ctx)
+		first := w.model("first")
+		w.create(builder.ModelServerOn(w.namespace, "second", "first"), builder.ModelRef(w.namespace, "second").Obj(), w.rogue("rogue", "HTTPRoute", "first"))
+		policy := w.authPolicy("both", first, builder.Key(w.namespace, "second")).Obj()
+		w.create(policy)
+		Eventually(conflict(w, policy)).Should(HaveField("Reason", string(v1alpha1.ReasonConflictDetected)))
+		Expect(strings.Count(conflict(w, policy)().Message, w.namespace+"/rogue")).To(Equal(1))
+	})
+
+	It("is none when it is in another namespace, whatever route it names", func(ctx SpecContext) {
+		w, elsewhere := newWorld(ctx), newWorld(ctx)
+		elsewhere.create(elsewhere.rogue("rogue", "HTTPRoute", "granite"))
+		policy := w.authPolicy("everyone", w.model("granite")).Obj()
+		w.create(policy)
+		Eventually(w.phase(policy)).Should(Equal(v1alpha1.PhaseActive))
+		Expect(conflict(w, policy)()).To(HaveField("Reason", string(v1alpha1.ReasonNoConflict)))
 	})
 })
