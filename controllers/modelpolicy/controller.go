@@ -104,10 +104,13 @@ func (r *Reconciler) finish(ctx context.Context, s *scope) error {
 	if s.applied.Status == "" {
 		return nil // A write met a newer object: nothing is known yet.
 	}
-	r.setConditions(s)
+	s.setConditions()
 	metrics.Judge(ctx, metrics.OfCondition(s.applied.Status, v1alpha1.ConditionReason(s.applied.Reason)))
-	_, err := conditions.PatchStatus(ctx, r.Client, s.before, s.ref, client.FieldOwner(v1alpha1.FieldOwner))
-	return client.IgnoreNotFound(err)
+	if _, err := conditions.PatchStatus(ctx, r.Client, s.before, s.ref, client.FieldOwner(v1alpha1.FieldOwner)); err != nil {
+		return client.IgnoreNotFound(err)
+	}
+	r.announce(s)
+	return nil
 }
 
 // sweep removes what a reconcile wrote that was under way while the model went;

@@ -31,6 +31,8 @@ type scope struct {
 	optedOut []string
 	// applied and route are what PoliciesApplied and RouteUnique will say.
 	applied, route conditions.Value
+	// transitions are what the conditions made of the status.
+	transitions []conditions.Transition
 	// applying is true from the first write on.
 	applying bool
 	// stopped ends the phases early, without an error.

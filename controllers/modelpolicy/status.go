@@ -25,24 +25,24 @@ func ownConditions() []v1alpha1.ConditionType {
 // setConditions puts this controller's conditions onto the model. Their
 // messages name no subscription and no auth policy: whoever may read a model
 // need not know its subscribers.
-func (r *Reconciler) setConditions(s *scope) {
-	r.set(s, v1alpha1.ConditionPoliciesApplied, s.applied)
+func (s *scope) setConditions() {
+	s.set(v1alpha1.ConditionPoliciesApplied, s.applied)
 	if s.route.Status != "" {
-		r.set(s, v1alpha1.ConditionRouteUnique, s.route)
+		s.set(v1alpha1.ConditionRouteUnique, s.route)
 	}
 	if !s.computed {
 		return // What is said of the existing policies still holds.
 	}
 	if s.output.AuthPolicyHeld == nil {
-		r.setOrRemove(s, s.output.AuthPolicy != nil, v1alpha1.ConditionSubjectsInlined, inlined(s.output))
+		s.setOrRemove(s.output.AuthPolicy != nil, v1alpha1.ConditionSubjectsInlined, inlined(s.output))
 	}
-	r.setOrRemove(s, len(s.output.Requests()) > 0, v1alpha1.ConditionPolicySizeBounded, bounded(s.output.Sizes))
+	s.setOrRemove(len(s.output.Requests()) > 0, v1alpha1.ConditionPolicySizeBounded, bounded(s.output.Sizes))
 }
 
 // setOrRemove keeps a condition that only makes sense while there is a policy.
-func (r *Reconciler) setOrRemove(s *scope, wanted bool, kind v1alpha1.ConditionType, value conditions.Value) {
+func (s *scope) setOrRemove(wanted bool, kind v1alpha1.ConditionType, value conditions.Value) {
 	if wanted {
-		r.set(s, kind, value)
+		s.set(kind, value)
 		return
 	}
 	conditions.Remove(&s.ref.Status.Conditions, kind)
@@ -68,15 +68,22 @@ func inlined(out model.Output) conditions.Value {
 	return conditions.False(v1alpha1.ReasonTooManySubjects, "The model's auth policies name more subjects than a gateway policy can carry (256 subjects, 16 KiB), so maas-api alone decides who may call. Use groups instead of users to get below the bound.")
 }
 
-// set puts one condition and records an event when its status changed.
-func (r *Reconciler) set(s *scope, kind v1alpha1.ConditionType, value conditions.Value) {
-	transition := conditions.Set(&s.ref.Status.Conditions, kind, s.ref.Generation, value)
-	if !transition.Existed() || !transition.StatusChanged() {
-		return
+func (s *scope) set(kind v1alpha1.ConditionType, value conditions.Value) {
+	s.transitions = append(s.transitions, conditions.Set(&s.ref.Status.Conditions, kind, s.ref.Generation, value))
+}
+
+// announce records an event for each condition whose status changed. It comes after
+// the write: one that is refused is tried again, and would be told again.
+func (r *Reconciler) announce(s *scope) {
+	for _, t := range s.transitions {
+		if !t.Existed() || !t.StatusChanged() {
+			continue
+		}
+		severity := corev1.EventTypeNormal
+		if t.After.Status == metav1.ConditionFalse {
+			severity = corev1.EventTypeWarning
+		}
+		r.Events.Eventf(s.ref, nil, severity, t.After.Reason, string(v1alpha1.ActionReconcile), "%s",
+			conditions.Truncate(t.After.Type+": "+t.After.Message))
 	}
-	severity := corev1.EventTypeNormal
-	if value.Status == metav1.ConditionFalse {
-		severity = corev1.EventTypeWarning
-	}
-	r.Events.Eventf(s.ref, nil, severity, value.Reason, string(v1alpha1.ActionReconcile), "%s: %s", kind, value.Message)
 }
