@@ -173,8 +173,8 @@ func TestSettled(t *testing.T) {
 		"it is never longer than the metadata cache (9.4.67)": {
 			[]string{"--metadata-cache-ttl=60", "--authz-cache-ttl=300"}, "odh-ai-gateway-infra", 60, 5, []string{"--authz-cache-ttl"},
 		},
-		"too little concurrency":              {[]string{"--max-concurrent-reconciles=0"}, "odh-ai-gateway-infra", 60, 1, []string{"--max-concurrent-reconciles"}},
-		"too much concurrency":                {[]string{"--max-concurrent-reconciles=99"}, "odh-ai-gateway-infra", 60, 10, []string{"--max-concurrent-reconciles"}},
+		"too little concurrency": {[]string{"--max-concurrent-reconciles=0"}, "odh-ai-gateway-infra", 60, 1, []string{"--max-concurrent-reconciles"}},
+		"too much concurrency":   {[]string{"--max-concurrent-reconciles=99"}, "odh-ai-gateway-infra", 60, 10, []string{"--max-concurrent-reconciles"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
