@@ -41,10 +41,9 @@ func (c Claim) rank() int {
 // OwnerOfRoute is the model that has the policies of a shared route, of which
 // there can be one of each kind: one whose tenant's gateway has the route before
 // one that is astray, so that no tenant takes a route from another; a governed one
-// before one that is half or not
-// at all, so that a model nobody governs takes nothing away; then the first by
-// name. The others have no policies, and their callers are refused. There must
-// be at least one claim.
+// before one that is half or not at all, so that a model nobody governs takes
+// nothing away; then the first by name. The others have no policies, and their
+// callers are refused. There must be at least one claim.
 func OwnerOfRoute(claims []Claim) Claim {
 	return slices.MinFunc(claims, func(a, b Claim) int {
 		return cmp.Or(cmp.Compare(a.rank(), b.rank()), cmp.Compare(a.Model, b.Model))
