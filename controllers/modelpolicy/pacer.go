@@ -36,6 +36,8 @@ type pacer struct {
 type pause struct {
 	due    time.Time
 	length time.Duration
+	// changed is false as long as only an echo of our own write waits.
+	changed bool
 }
 
 func newPacer(c clock.PassiveClock) *pacer {
@@ -46,40 +48,47 @@ func newPacer(c clock.PassiveClock) *pacer {
 func (p *pacer) wait(model types.NamespacedName) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.pause(model)
+	return p.pause(model, true)
 }
 
 // settle returns how long a change to a generated policy has to wait. Most are
 // echoes of our own writes: right after a burst they must not make a faster
-// rhythm than the burst's own. Somebody else's change to a quiet model does not
-// wait at all.
+// rhythm than the burst's own, nor prolong the burst. Somebody else's change to a
+// quiet model does not wait at all.
 func (p *pacer) settle(model types.NamespacedName) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if last, known := p.models[model]; !known || last.over(p.clock.Now()) {
 		return 0
 	}
-	return p.pause(model)
+	return p.pause(model, false)
 }
 
 // pause joins the pause that is under way, or begins the next one.
-func (p *pacer) pause(model types.NamespacedName) time.Duration {
+func (p *pacer) pause(model types.NamespacedName, changed bool) time.Duration {
 	now := p.clock.Now()
 	last, known := p.models[model]
-	if known && now.Before(last.due) {
-		return last.due.Sub(now) // An earlier change waits already.
-	}
-	next := pause{length: firstPause}
-	if known && !last.over(now) {
+	next := pause{length: firstPause, changed: changed}
+	switch {
+	case known && now.Before(last.due): // An earlier change waits already.
+		next = last
+		next.changed = last.changed || changed
+	case known && !last.over(now):
 		next.length = min(2*last.length, longestPause)
+		next.due = now.Add(next.length)
+	default:
+		next.due = now.Add(next.length)
 	}
-	next.due = now.Add(next.length)
 	p.models[model] = next
-	return next.length
+	return next.due.Sub(now)
 }
 
-// over tells whether nothing came for as long after a pause as it lasted.
-func (p pause) over(now time.Time) bool { return now.Sub(p.due) >= min(p.length, longestMemory) }
+// over tells whether the burst that a pause belonged to is over: nothing came in
+// it, or for as long after it as it lasted.
+func (p pause) over(now time.Time) bool {
+	past := now.Sub(p.due)
+	return past >= 0 && !p.changed || past >= min(p.length, longestMemory)
+}
 
 // forget drops what is known of a model that does not exist.
 func (p *pacer) forget(model types.NamespacedName) {

@@ -50,9 +50,12 @@ func TestDriftWaitsOnlyDuringABurst(t *testing.T) {
 	if got := p.settle(model); got != 400*time.Millisecond {
 		t.Errorf("an echo of our own write waits %s, want 400ms, as long as the next change would", got)
 	}
-	clock.SetTime(clock.Now().Add(time.Minute))
+	clock.SetTime(clock.Now().Add(410 * time.Millisecond))
 	if got := p.settle(model); got != 0 {
 		t.Errorf("drift after a burst waits %s", got)
+	}
+	if got := p.wait(model); got != firstPause {
+		t.Errorf("a change after an echo waits %s, want %s: an echo is no part of the burst", got, firstPause)
 	}
 }
 
