@@ -65,21 +65,22 @@ func (c calls) millis() []float64 {
 	return out
 }
 
-// The calls the issue bounds. A dry run costs the server as much as a write.
+// The calls that are bounded: what was written. Refused calls stand in a row of
+// their own; a dry run costs the server as much as a write.
 func limitWrites() audit.Filter {
-	return all(audit.IsWrite(), audit.ByResource(kuadrantGroup, "tokenratelimitpolicies"))
+	return all(audit.IsWrite(), audit.Succeeded(), audit.ByResource(kuadrantGroup, "tokenratelimitpolicies"))
 }
 
 func accessWrites() audit.Filter {
-	return all(audit.IsWrite(), audit.ByResource(kuadrantGroup, "authpolicies"))
+	return all(audit.IsWrite(), audit.Succeeded(), audit.ByResource(kuadrantGroup, "authpolicies"))
 }
 
 func subscriptionStatusWrites() audit.Filter {
-	return all(audit.IsWrite(), audit.ByResource(maasGroup, "maassubscriptions/status"))
+	return all(audit.IsWrite(), audit.Succeeded(), audit.ByResource(maasGroup, "maassubscriptions/status"))
 }
 
 func modelStatusWrites() audit.Filter {
-	return all(audit.IsWrite(), audit.ByResource(maasGroup, "maasmodelrefs/status"))
+	return all(audit.IsWrite(), audit.Succeeded(), audit.ByResource(maasGroup, "maasmodelrefs/status"))
 }
 
 func dryRuns() audit.Filter { return audit.Not(audit.Stored()) }
