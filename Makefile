@@ -161,7 +161,7 @@ fuzz: $(TOOLS)/testreport ## Run only the fuzz targets
 	@TEST_LONG_FRACTION=$(TEST_LONG_FRACTION) hack/test-long.sh fuzz | $(TESTREPORT)
 
 .PHONY: bench
-bench: build controlplane crds ## Measure calls, times and memory of the operator (about 10 minutes)
+bench: build controlplane crds ## Measure calls, times and memory of the operator (10 to 20 minutes)
 	@CGO_ENABLED=0 $(GO) build -mod=readonly -trimpath -o $(BIN)/bench ./test/cmd/bench
 	@$(BIN)/bench run $(BENCH) --binary $(BIN)/maas-controller $(if $(BENCH_OUT),--out $(BENCH_OUT)) $(BENCH_FLAGS)
 

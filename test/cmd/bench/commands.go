@@ -36,7 +36,7 @@ func runCommand() *cobra.Command {
 		Short: "Measure, print a table and, with --out, store the figures",
 		Long: fmt.Sprintf(`run measures the scenarios named, or all of them: %s.
 Progress goes to standard error, the table to standard output.`, strings.Join(bench.Scenarios(), ", ")),
-		Example: `  # all scenarios at full size, about ten minutes on two cores
+		Example: `  # all scenarios at full size, ten to twenty minutes on two cores
   bench run --out after.json
   # a quick look at one
   bench run burst --repeat 1`,
