@@ -36,10 +36,12 @@ type Subjects struct {
 type MeteringMetadata struct {
 	// organizationId is an identifier of the organization. Not used. Mutable.
 	// +optional
+	// +kubebuilder:validation:MaxLength=256
 	OrganizationID string `json:"organizationId,omitempty"`
 
 	// costCenter is an identifier of the cost center. Not used. Mutable.
 	// +optional
+	// +kubebuilder:validation:MaxLength=256
 	CostCenter string `json:"costCenter,omitempty"`
 
 	// labels are further key-value pairs, at most 32. Not used. Mutable.

@@ -102,13 +102,15 @@ type ModelSubscription struct {
 // TokenMetadata describes to whom the usage of a subscription is attributed.
 type TokenMetadata struct {
 	// organizationId is attached to the usage of the subscription, for example
-	// "acme". Default: none. Mutable.
+	// "acme", at most 256 characters. Default: none. Mutable.
 	// +optional
+	// +kubebuilder:validation:MaxLength=256
 	OrganizationID string `json:"organizationId,omitempty"`
 
-	// costCenter is attached to the usage of the subscription, for example "cc-42".
-	// Default: none. Mutable.
+	// costCenter is attached to the usage of the subscription, for example "cc-42",
+	// at most 256 characters. Default: none. Mutable.
 	// +optional
+	// +kubebuilder:validation:MaxLength=256
 	CostCenter string `json:"costCenter,omitempty"`
 
 	// labels are further key-value pairs shown to clients with the subscription, at

@@ -16,7 +16,6 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/controller"
 
 	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
 	"github.com/opendatahub-io/maas-operator/controllers/trigger"
@@ -33,7 +32,7 @@ func (c *Controller[T]) SetupWithManager(ctx context.Context, mgr ctrl.Manager, 
 	built, err := ctrl.NewControllerManagedBy(mgr).
 		Named(c.kind.Name).
 		For(c.kind.New(), builder.WithPredicates(trigger.OnUpdate(c.changed))).
-		WithOptions(controller.Options{MaxConcurrentReconciles: workers}).
+		WithOptions(trigger.Options(workers)).
 		Watches(&v1alpha1.MaaSModelRef{}, r.OfModel(), builder.WithPredicates(trigger.ModelJudged)).
 		Watches(&v1alpha1.AITenant{}, r.All(), builder.WithPredicates(trigger.OnUpdate(trigger.TenantMoved))).
 		Watches(&v1alpha1.MaasTenantConfig{}, r.OfNamespace(), builder.WithPredicates(trigger.OnUpdate(trigger.Drifted))).

@@ -80,6 +80,8 @@ func (s *scope) report(err error) error {
 	}
 	switch {
 	case apierrors.IsConflict(err):
+	case errors.Is(err, apply.ErrTerminating):
+		s.applied = conditions.False(v1alpha1.ReasonApplyFailed, "A policy is being deleted and waits for finalizers that others put on it. Remove them, so that it can be made anew.")
 	case s.applying:
 		s.applied = conditions.False(v1alpha1.ReasonApplyFailed, "The cluster refused a policy; see the controller's log. The last good ones stay in place.")
 	default:

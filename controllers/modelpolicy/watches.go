@@ -18,7 +18,6 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 
@@ -37,7 +36,7 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager) err
 	tenants := r.paced.collect(r.allModels)
 	c, err := ctrl.NewControllerManagedBy(mgr).
 		Named("modelpolicy").
-		WithOptions(controller.Options{MaxConcurrentReconciles: r.MaxConcurrentReconciles}).
+		WithOptions(trigger.Options(r.MaxConcurrentReconciles)).
 		Watches(&v1alpha1.MaaSModelRef{}, trigger.Enqueue(r.sharingRoute), when(trigger.ModelMoved)).
 		Watches(&v1alpha1.MaaSModelRef{}, trigger.EnqueueAfter(itself, r.paced.settle), when(judged)).
 		Watches(&v1alpha1.MaaSAuthPolicy{}, r.paced.collect(modelsOfAuthPolicy), when(trigger.NewGeneration)).

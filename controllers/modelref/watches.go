@@ -39,7 +39,7 @@ import (
 func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager) error {
 	c, err := ctrl.NewControllerManagedBy(mgr).
 		Named("modelref").
-		WithOptions(controller.Options{MaxConcurrentReconciles: r.MaxConcurrentReconciles}).
+		WithOptions(trigger.Options(r.MaxConcurrentReconciles)).
 		For(&v1alpha1.MaaSModelRef{}, builder.WithPredicates(trigger.OnUpdate(judged))).
 		Watches(&v1alpha1.MaaSModelRef{}, trigger.Enqueue(r.siblings), builder.WithPredicates(trigger.OnUpdate(aliasChanged))).
 		Watches(&v1alpha1.MaaSAuthPolicy{}, trigger.EnqueueAfter(modelsOf, batched), builder.WithPredicates(trigger.OnUpdate(contributorChanged))).

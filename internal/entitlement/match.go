@@ -24,6 +24,13 @@ func Owns(c Caller, owner *v1alpha1.Owner) bool {
 	return c.among(owner.Users, owner.Groups)
 }
 
+// Owned tells whether anybody can be an owner of a subscription: it has a user, or
+// a group that somebody can be a member of.
+func Owned(s *v1alpha1.MaaSSubscription) bool {
+	return slices.ContainsFunc(s.Spec.Owner.Users, func(user string) bool { return user != "" }) ||
+		slices.ContainsFunc(s.Spec.Owner.Groups, func(group v1alpha1.GroupReference) bool { return SafeGroup(group.Name) })
+}
+
 // Admits tells whether the caller is a subject of an auth policy: one of its
 // users or a member of one of its groups, compared exactly.
 func Admits(c Caller, subjects *v1alpha1.Subjects) bool {

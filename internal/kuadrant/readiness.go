@@ -50,10 +50,15 @@ type Readiness struct {
 }
 
 // ReadinessOf judges a policy by its status. A status of an older generation
-// proves nothing. A nil policy does not exist yet.
+// proves nothing. A nil policy does not exist yet, and Kuadrant no longer heeds one
+// that is being deleted.
 func ReadinessOf(policy *unstructured.Unstructured, now time.Time) Readiness {
 	if policy == nil {
 		return Readiness{Waiting: true}
+	}
+	if policy.GetDeletionTimestamp() != nil {
+		return Readiness{Reason: v1alpha1.ReasonNotEnforced, Message: fmt.Sprintf("The generated %s %s/%s is being deleted and waits for finalizers that others put on it. Remove them, so that it can be made anew.",
+			policy.GetKind(), policy.GetNamespace(), policy.GetName())}
 	}
 	conditions, observed := status(policy)
 	for _, step := range []struct {

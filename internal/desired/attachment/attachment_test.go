@@ -74,13 +74,33 @@ func judged(kind schema.GroupVersionKind, observed int64) *unstructured.Unstruct
 	return p
 }
 
+// overridden makes the gateway enforce nothing of a policy.
+func overridden(policy *unstructured.Unstructured) *unstructured.Unstructured {
+	policy.Object["status"].(map[string]any)["conditions"] = []any{
+		map[string]any{"type": "Accepted", "status": "True", "reason": "Accepted"},
+		map[string]any{"type": "Enforced", "status": "False", "reason": "Overridden"},
+	}
+	return policy
+}
+
 func limits(observed int64, limitName, clause string, annotations map[string]string) *unstructured.Unstructured {
 	p := judged(kuadrant.TokenRateLimitPolicy, observed)
 	p.SetAnnotations(annotations)
-	p.Object["spec"] = map[string]any{"limits": map[string]any{limitName: map[string]any{
+	p.Object["spec"] = map[string]any{"targetRef": target("route"), "limits": map[string]any{limitName: map[string]any{
 		"when": []any{map[string]any{"predicate": "auth.identity.selected_subscription_id == \"" + clause + "\""}},
 	}}}
 	return p
+}
+
+// target is a reference to an HTTPRoute.
+func target(route string) map[string]any {
+	return map[string]any{"group": "gateway.networking.k8s.io", "kind": "HTTPRoute", "name": route}
+}
+
+// retarget points a policy at another route.
+func retarget(policy *unstructured.Unstructured, route string) *unstructured.Unstructured {
+	policy.Object["spec"].(map[string]any)["targetRef"] = target(route)
+	return policy
 }
 
 // now is when the policies of these tests are looked at.
@@ -158,12 +178,16 @@ func TestSubscription(t *testing.T) {
 		"others are left out":                             {attachment.Facts{Model: routed(), Policy: seen(limits(2, rateSet, clause, excluded("tenant/a,...")))}, was(0), attachment.Enforced, v1alpha1.ReasonAcceptedEnforced, true},
 		"others' changes do not take back what was ready": {attachment.Facts{Model: routed(), Policy: seen(limits(1, rateSet, clause, nil))}, was(5), attachment.Enforced, v1alpha1.ReasonAcceptedEnforced, true},
 		"a new spec is judged anew":                       {attachment.Facts{Model: routed(), Policy: seen(limits(1, rateSet, clause, nil))}, was(4), attachment.Waiting, v1alpha1.ReasonAccepted, true},
+		"a policy of another route protects nothing":      {attachment.Facts{Model: routed(), Policy: seen(retarget(limits(2, rateSet, clause, nil), "old"))}, was(5), attachment.Waiting, v1alpha1.ReasonNotEnforced, true},
+		"an opted-out policy of another route":            {attachment.Facts{Model: routed(), Policy: seen(optOut(retarget(limits(2, rateSet, clause, nil), "old")))}, was(5), attachment.Lost, v1alpha1.ReasonOptedOut, true},
+		"edited, but the policy is not enforced at all":   {attachment.Facts{Model: routed(), Policy: seen(overridden(limits(2, "tokens-2-per-1m", clause, nil)))}, was(4), attachment.Waiting, v1alpha1.ReasonNotEnforced, true},
 		"what was ready is lost when its clause goes":     {attachment.Facts{Model: routed(), Policy: seen(limits(2, rateSet, other, nil))}, was(5), attachment.Waiting, v1alpha1.ReasonNotEnforced, true},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := &v1alpha1.MaaSSubscription{ObjectMeta: metav1.ObjectMeta{Namespace: "tenant", Name: "s", Generation: 5}}
+			s.Spec.Owner.Groups = []v1alpha1.GroupReference{{Name: "engineers"}}
 			s.Status.RateLimitIdentity = v1alpha1.RateLimitIdentityShort
 			test.facts.Key = ref
 			got := attachment.OfSubscription(test.facts, s, entitlement.RateSet{Name: rateSet}, test.before)
@@ -185,7 +209,7 @@ func TestAuthPolicy(t *testing.T) {
 		if len(predicates) > 0 {
 			authorization["subject-allowed"] = map[string]any{"patternMatching": map[string]any{"patterns": predicates}}
 		}
-		p.Object["spec"] = map[string]any{"rules": map[string]any{"authorization": authorization}}
+		p.Object["spec"] = map[string]any{"targetRef": target("route"), "rules": map[string]any{"authorization": authorization}}
 		return p
 	}
 	alice := map[string]any{"predicate": `x in ["alice"]`}
@@ -245,6 +269,7 @@ func TestLimitsWithoutAnAuthPolicySaySo(t *testing.T) {
 		map[string]any{"type": "Enforced", "status": "False", "reason": "InvalidCelExpression", "message": "undeclared reference to 'auth'\nand more"},
 	}}
 	s := &v1alpha1.MaaSSubscription{ObjectMeta: metav1.ObjectMeta{Namespace: "tenant", Name: "s"}}
+	s.Spec.Owner.Groups = []v1alpha1.GroupReference{{Name: "engineers"}}
 	s.Status.RateLimitIdentity = v1alpha1.RateLimitIdentityShort
 	got := attachment.OfSubscription(attachment.Facts{Key: ref, Model: m, Policy: seen(p)}, s, entitlement.RateSet{Name: "tokens-1-per-1m"}, v1alpha1.MaaSSubscriptionStatus{})
 	if got.State != attachment.Broken || got.Message != "The limits are not enforced. No MaaSAuthPolicy refers to the model." {
@@ -266,6 +291,7 @@ func unenforced(observed int64, reason string) *unstructured.Unstructured {
 // subscriber is a subscription to the model whose status says the given.
 func subscriber(said v1alpha1.ResourceRefStatus) *v1alpha1.MaaSSubscription {
 	s := &v1alpha1.MaaSSubscription{ObjectMeta: metav1.ObjectMeta{Namespace: "tenant", Name: "s", Generation: 5}}
+	s.Spec.Owner.Groups = []v1alpha1.GroupReference{{Name: "engineers"}}
 	s.Spec.ModelRefs = []v1alpha1.ModelSubscription{{Namespace: ref.Namespace, Name: ref.Name, TokenRateLimits: []v1alpha1.TokenRateLimit{{Limit: 1, Window: "1m"}}}}
 	said.Namespace = ref.Namespace
 	s.Status = v1alpha1.MaaSSubscriptionStatus{

@@ -53,6 +53,9 @@ func OfAuthPolicy(f Facts, policy *v1alpha1.MaaSAuthPolicy, before v1alpha1.MaaS
 	if settled {
 		return r
 	}
+	if elsewhere, is := r.elsewhere(f); is {
+		return elsewhere
+	}
 	was, _ := saidOfAccess(before, policy.Generation, f.Key)
 	return r.access(f.Policy, policy, was)
 }
@@ -87,6 +90,12 @@ func OfSubscription(f Facts, s *v1alpha1.MaaSSubscription, set entitlement.RateS
 	if settled {
 		return r
 	}
+	if !entitlement.Owned(s) {
+		return r.because(Lost, v1alpha1.ReasonInvalidSpec, "spec.owner names nobody who could call: give at least one user, or a group of letters, digits and : . _ / -.")
+	}
+	if elsewhere, is := r.elsewhere(f); is {
+		return elsewhere
+	}
 	was, _ := saidOfLimits(before, s.Generation, f.Key)
 	r = r.limits(f.Policy, s, set, was)
 	if former, _ := saidOfLimits(before, before.ObservedGeneration, f.Key); former.Ready {
@@ -114,9 +123,25 @@ func (r Reference) limits(p Policy, s *v1alpha1.MaaSSubscription, set entitlemen
 	return r.enforcement(p, was)
 }
 
+// elsewhere judges a reference whose policy targets another route than the model's:
+// whatever it holds protects nothing there.
+func (r Reference) elsewhere(f Facts) (Reference, bool) {
+	p := f.Policy
+	if p.Object == nil || kuadrant.TargetRoute(p.Object) == f.Model.Status.HTTPRouteName {
+		return r, false
+	}
+	if p.optedOut() {
+		return r.because(Lost, v1alpha1.ReasonOptedOut, fmt.Sprintf("The %s is opted out of management and does not target the model's HTTPRoute: remove its annotation %s, or edit it by hand.", p.Object.GetKind(), v1alpha1.AnnotationManaged)), true
+	}
+	return r.because(Waiting, v1alpha1.ReasonNotEnforced, waiting), true
+}
+
 // meanwhile judges a reference that worked before it was edited: the generated
 // policy is changed in place, so the gateway goes on enforcing what it had.
 func (r Reference) meanwhile(p Policy, s *v1alpha1.MaaSSubscription) Reference {
+	if !p.readiness.Enforced && !p.readiness.Waiting {
+		return r // What the gateway does not enforce serves nobody.
+	}
 	if r.State == Waiting && model.Held(p.limits, s, r.Model) {
 		r.Served = true
 		return r.because(Waiting, v1alpha1.ReasonAccepted, changing)
@@ -132,7 +157,7 @@ func SettledSubscription(p Policy, s *v1alpha1.MaaSSubscription, key types.Names
 		return false
 	}
 	set, err := model.AdmitRates(s, key)
-	if err != nil {
+	if err != nil || !entitlement.Owned(s) {
 		return true // No policy changes that.
 	}
 	r := Reference{Model: key, Valid: true}.limits(p, s, set, was)

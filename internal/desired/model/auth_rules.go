@@ -23,10 +23,11 @@ func (r request) selectBody() string {
 
 // selectCacheKey determines selectBody: two requests share a reply only when
 // they would have sent the same body. Each part has its length before it, so
-// that the whole is unambiguous whatever the parts contain.
+// that the whole is unambiguous whatever the parts contain. The edition makes a
+// reply end with the set of limits for which it was given.
 func (r request) selectCacheKey() string {
-	return fmt.Sprintf("[%s, %s.join(\",\"), %s].map(s, string(size(s)) + \":\" + s).join() + %s",
-		username(), groups(), requestedSubscription(), r.model)
+	return fmt.Sprintf("[%s, %s.join(\",\"), %s].map(s, string(size(s)) + \":\" + s).join() + %s + \"@%s\"",
+		username(), groups(), requestedSubscription(), r.model, r.edition)
 }
 
 // authorizationRules are the predicates that must all hold, sorted by name.

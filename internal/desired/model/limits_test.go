@@ -152,9 +152,9 @@ func TestWhoContributesLimits(t *testing.T) {
 		"one with an absurd stored limit does not":        {subscription: short("s", rate(9007199254740991, "1m"))},
 		"one without rates is not unlimited":              {subscription: short("s")},
 		"an undecided new one waits for its first status": {subscription: subscription("s", v1alpha1.ModelSubscription{TokenRateLimits: []v1alpha1.TokenRateLimit{rate(5, "1m")}}, "")},
-		"a recreated one waits, though this release's policy lists it": {
+		"a recreated one keeps the limit that the policy has for its name": {
 			subscription: subscription("s", v1alpha1.ModelSubscription{TokenRateLimits: []v1alpha1.TokenRateLimit{rate(5, "1m")}}, ""), listed: tenantNamespace + "/s",
-			limit: "auth.identity.selected_subscription_id == \"" + entitlement.ShortID(tenantNamespace+"/s@llm/my-model") + "\"",
+			limit: "auth.identity.selected_subscription_id == \"" + entitlement.ShortID(tenantNamespace+"/s@llm/my-model") + "\"", want: true,
 		},
 		"an undecided one of an earlier release stays in": {subscription: subscription("s", v1alpha1.ModelSubscription{TokenRateLimits: []v1alpha1.TokenRateLimit{rate(5, "1m")}}, ""), listed: tenantNamespace + "/s", want: true},
 	}

@@ -4,6 +4,8 @@
 package model
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"slices"
 	"strings"
@@ -86,8 +88,12 @@ func LiveOf(policy *unstructured.Unstructured) Live {
 // release writes.
 func (l Live) ShowsLegacy(subscription, model types.NamespacedName) bool {
 	id := entitlement.ShortID(entitlement.ModelScopedKey(subscription, model))
-	return entitlement.Listed(l.Subscriptions, subscription) &&
-		!slices.ContainsFunc(l.Limits, func(limit kuadrant.Limit) bool { return strings.Contains(limit.Predicate, id) })
+	return entitlement.Listed(l.Subscriptions, subscription) && !l.holds(id)
+}
+
+// holds tells whether the policy has a clause with the identifier.
+func (l Live) holds(id string) bool {
+	return slices.ContainsFunc(l.Limits, func(limit kuadrant.Limit) bool { return strings.Contains(limit.Predicate, id) })
 }
 
 // has tells whether the policy has a limit of the given name.
@@ -115,17 +121,17 @@ type Output struct {
 // Build computes the policies of a model.
 func Build(in Input) (Output, error) {
 	out := Output{SubjectsInlined: true}
-	var err error
-	if err = out.buildAuthPolicy(in); err != nil {
-		return Output{}, fmt.Errorf("compute AuthPolicy of model %s: %w", in.Model, err)
-	}
-	if err = out.buildTokenRateLimitPolicy(in); err != nil {
+	limited, err := out.buildTokenRateLimitPolicy(in)
+	if err != nil {
 		return Output{}, fmt.Errorf("compute TokenRateLimitPolicy of model %s: %w", in.Model, err)
+	}
+	if err := out.buildAuthPolicy(in, edition(limited)); err != nil {
+		return Output{}, fmt.Errorf("compute AuthPolicy of model %s: %w", in.Model, err)
 	}
 	return out, nil
 }
 
-func (out *Output) buildAuthPolicy(in Input) error {
+func (out *Output) buildAuthPolicy(in Input, edition string) error {
 	var accepted []*v1alpha1.MaaSAuthPolicy
 	for _, p := range in.AuthPolicies {
 		if p.Object.DeletionTimestamp == nil && AdmitTenant(in.Tenant, p.Tenant) == nil {
@@ -145,7 +151,7 @@ func (out *Output) buildAuthPolicy(in Input) error {
 	if err != nil {
 		return fmt.Errorf("quote model: %w", err)
 	}
-	r := request{acceptKeyHeader: in.AcceptKeyHeader, model: model}
+	r := request{acceptKeyHeader: in.AcceptKeyHeader, model: model, edition: edition}
 	subjects := unionSubjects(accepted)
 	out.Sizes.Subjects, out.Sizes.SubjectBytes = subjects.count(), subjects.bytes()
 	allowed := ""
@@ -204,22 +210,24 @@ func (r request) policy(in Input) values.ModelAuthPolicy {
 	return policy
 }
 
-func (out *Output) buildTokenRateLimitPolicy(in Input) error {
+// buildTokenRateLimitPolicy returns the members that have a limit.
+func (out *Output) buildTokenRateLimitPolicy(in Input) ([]types.NamespacedName, error) {
 	members := in.members()
 	written, sizes, overflow, err := limits(members, in.Live)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	out.Overflow = memberKeys(overflow)
 	out.Sizes.Limits, out.Sizes.LimitBytes, out.Sizes.LeftOut = sizes.Limits, sizes.LimitBytes, sizes.LeftOut
 	if len(written) == 0 {
-		return nil
+		return nil, nil
 	}
+	limited := sets.New(memberKeys(members)...).Delete(out.Overflow...).UnsortedList()
 	annotations := map[string]string{}
 	if len(overflow) > 0 {
 		annotations[v1alpha1.AnnotationExcludedSubscriptions] = contributors(out.Overflow)
 	}
-	annotations[v1alpha1.AnnotationSubscriptions] = contributors(sets.New(memberKeys(members)...).Delete(out.Overflow...).UnsortedList())
+	annotations[v1alpha1.AnnotationSubscriptions] = contributors(limited)
 	out.TokenRateLimitPolicy = &values.ModelTokenRateLimitPolicy{
 		Meta: values.Meta{
 			Name:        TokenRateLimitPolicyName(in.Model.Name),
@@ -230,7 +238,20 @@ func (out *Output) buildTokenRateLimitPolicy(in Input) error {
 		Target: values.RouteTarget{Name: in.Route},
 		Limits: written,
 	}
-	return nil
+	return limited, nil
+}
+
+// edition names the set of subscriptions that have a limit. It is part of the key
+// under which the gateway remembers selections: a subscription that leaves would
+// otherwise go on being selected from memory, and match no limit.
+func edition(limited []types.NamespacedName) string {
+	names := make([]string, 0, len(limited))
+	for _, key := range limited {
+		names = append(names, key.String())
+	}
+	slices.Sort(names)
+	sum := sha256.Sum256([]byte(strings.Join(names, ",")))
+	return hex.EncodeToString(sum[:8])
 }
 
 // members are the subscriptions that get a limit.
@@ -248,10 +269,13 @@ func (in Input) members() []member {
 		// Whether the policy lists it is a long search, and matters only while the identity is open.
 		listed := s.Object.Status.RateLimitIdentity == "" && in.Live.ShowsLegacy(key, in.Model)
 		identity := entitlement.DecideIdentity(s.Object, listed)
-		if identity == v1alpha1.RateLimitIdentityShort && s.Object.Status.RateLimitIdentity == "" {
-			continue // Decided in its first status write, which comes before its first limit.
+		m := memberOf(s.Object, in.Model, set, identity)
+		if identity == v1alpha1.RateLimitIdentityShort && s.Object.Status.RateLimitIdentity == "" && !in.Live.holds(m.id) {
+			// Decided in its first status write, which comes before its first limit. One
+			// that was created again under its name has its limit already, and keeps it.
+			continue
 		}
-		members = append(members, memberOf(s.Object, in.Model, set, identity))
+		members = append(members, m)
 	}
 	return members
 }

@@ -49,6 +49,8 @@ type request struct {
 	acceptKeyHeader bool
 	// model is the CEL literal of <namespace>/<name> of the MaaSModelRef.
 	model string
+	// edition names the set of subscriptions that have a limit: hexadecimal digits.
+	edition string
 }
 
 func header(name string) string {
