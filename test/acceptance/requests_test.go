@@ -116,18 +116,19 @@ var _ = Describe("A request for a governed model", func() {
 	})
 
 	It("has the quota of one subscription, never the sum: with several the caller says which (A20, decision 10)", func() {
-		gold := w.subscription("gold").Limit(model, 10_000, "1m").Priority(30).Obj()
-		silver := w.subscription("silver").Owners([]string{"testers"}, nil).Limit(model, 20_000, "1m").Priority(20).Obj()
+		large, small := w.own("large"), w.own("small") // Groups that own nothing else of the tenant.
+		gold := w.subscription("gold").Owners([]string{large}, nil).Limit(model, 10_000, "1m").Priority(30).Obj()
+		silver := w.subscription("silver").Owners([]string{small}, nil).Limit(model, 20_000, "1m").Priority(20).Obj()
 		subscribed(gold, silver)
-		Expect(call("anne", "engineers", "testers")).To(And(HaveField("Status", 403), HaveField("Message", ContainSubstring("multiple subscriptions"))))
+		Expect(call("anne", "engineers", large, small)).To(And(HaveField("Status", 403), HaveField("Message", ContainSubstring("multiple subscriptions"))))
 		for _, s := range []*v1alpha1.MaaSSubscription{gold, silver} {
-			r := token("anne", "engineers", "testers")
+			r := token("anne", "engineers", large, small)
 			r.headers = with(r.headers, "x-maas-subscription", s.Name)
 			a := w.gateway(model).serve(w.asking(r))
 			Expect(a.Status).To(Equal(200))
 			Expect(a.Counted).To(And(HaveLen(1), ContainElement([]any{shortID(s, model), "anne"})))
 		}
-		minted, err := w.index().Mint(w.caller(map[string]any{"username": "anne", "groups": []any{"engineers", "testers"}}), "")
+		minted, err := w.index().Mint(w.caller(map[string]any{"username": "anne", "groups": []any{large, small}}), "")
 		Expect(err).NotTo(HaveOccurred())
 		Expect(minted.Name).To(Equal(gold.Name), "a new key has the highest priority, also where that is less")
 	})
@@ -179,10 +180,13 @@ var _ = Describe("A request for a governed model", func() {
 	It("is refused once the last subscription is gone, and its limit is gone too (9.5.107)", func() {
 		gold := w.subscription("gold").Limit(model, 100, "1m").Obj()
 		subscribed(gold)
-		Expect(call("anne", "engineers").Status).To(Equal(200))
+		before := call("anne", "engineers")
+		Expect(before.Status).To(Equal(200))
 		w.removeAll(gold)
 		Eventually(func() any { return w.limitPolicy(model) }).Should(BeNil())
 		Expect(call("anne", "engineers").Status).To(Equal(403))
+		Eventually(func() any { return call("anne", "engineers").Cached["subscription-info"] }).ShouldNot(
+			Equal(before.Cached["subscription-info"]), "what the gateway remembers of the subscription no longer counts")
 	})
 
 	It("of another tenant's subscriber is refused; who subscribes here does not notice (A.5, W-01)", func() {

@@ -70,7 +70,7 @@ var _ = Describe("An object stored before today's rules", func() {
 		return func() error { return on.Admin.Get(w.ctx, client.ObjectKeyFromObject(o), o) }
 	}
 
-	It("with an absurd rate is left out alone, says so, and hinders nobody's deletion (A01, A02, 9.5.6)", func(ctx SpecContext) {
+	It("with an absurd rate is left out alone, says so, and hinders nobody's deletion (A01, A02, W-02)", func(ctx SpecContext) {
 		w := in(ctx)
 		model := w.governed(absurdModel)
 		good := builder.Subscription(stage.TenantNamespace, "beside-absurd").Limit(model, 100, "1m").Obj()
