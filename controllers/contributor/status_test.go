@@ -94,7 +94,7 @@ var _ = Describe("The status of a contributor", func() {
 		Expect(other.Status.TokenRateLimitStatuses).To(HaveExactElements(HaveField("Reason", v1alpha1.ReasonRouteConflict)))
 	})
 
-	It("is Pending until the generation with its change is accepted and enforced (A31)", func(ctx SpecContext) {
+	It("is not Active until the generation with its change is accepted and enforced, and served by its former limits (A31)", func(ctx SpecContext) {
 		auth, sub, other := m.allow("team"), m.subscribe("sub"), m.subscribe("other")
 		for _, object := range []client.Object{auth, sub, other} {
 			Eventually(phaseOf(ctx, object)).Should(Equal(v1alpha1.PhaseActive))
@@ -105,8 +105,8 @@ var _ = Describe("The status of a contributor", func() {
 		sub.Spec.ModelRefs[0].TokenRateLimits[0].Limit = 77
 		Expect(suite.admin.Patch(ctx, sub, client.MergeFrom(before))).To(Succeed())
 		Eventually(suite.kuadrant.Held).Should(ContainElement(ContainSubstring(m.namespace)))
-		Consistently(phaseOf(ctx, sub)).Should(Equal(v1alpha1.PhasePending))
-		Expect(sub.Status.TokenRateLimitStatuses).To(HaveExactElements(And(HaveField("Reason", v1alpha1.ReasonNotEnforced), HaveField("Message", ContainSubstring("does not enforce this entry yet")))))
+		Consistently(phaseOf(ctx, sub)).Should(Equal(v1alpha1.PhaseDegraded))
+		Expect(sub.Status.TokenRateLimitStatuses).To(HaveExactElements(And(HaveField("Ready", true), HaveField("Reason", v1alpha1.ReasonAccepted), HaveField("Message", ContainSubstring("former limits")))))
 		Expect(phaseOf(ctx, other)()).To(Equal(v1alpha1.PhaseActive), "what was enforced stays so while others change")
 		suite.kuadrant.Resume()
 		Eventually(phaseOf(ctx, sub)).Should(Equal(v1alpha1.PhaseActive))
