@@ -144,7 +144,7 @@ func written(mark audit.Mark, resource string) []audit.Event {
 	if strings.HasPrefix(resource, "tokenratelimit") {
 		group = "kuadrant.io"
 	}
-	return requests(mark, audit.IsWrite(), audit.ByResource(group, resource))
+	return requests(mark, audit.IsWrite(), audit.Succeeded(), audit.ByResource(group, resource))
 }
 
 // most is how many of the requests concern the object that has the most.
