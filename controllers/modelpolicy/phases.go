@@ -52,12 +52,15 @@ func (r *Reconciler) gather(ctx context.Context, s *scope) (err error) {
 	if s.input.Subscriptions, err = r.subscriptions(ctx, s.key()); err != nil {
 		return err
 	}
-	if s.input.Tenant, err = r.Tenants.ForModel(ctx, s.ref); err != nil {
-		if _, user := apperr.AsUser(err); !user || !s.abandoned() {
-			return err
+	if s.input.Tenant, s.homeless = r.Tenants.ForModel(ctx, s.ref); s.homeless != nil {
+		if _, user := apperr.AsUser(s.homeless); !user {
+			return s.homeless
 		}
 	}
 	if s.input.Route == "" && !s.abandoned() {
+		if s.homeless != nil {
+			return s.homeless
+		}
 		s.route = conditions.True(v1alpha1.ReasonRouteUnique, "") // With nobody, whatever was before.
 		s.stop(v1alpha1.ReasonRouteNotFound, noRoute)
 		return nil
@@ -71,8 +74,12 @@ func (r *Reconciler) gather(ctx context.Context, s *scope) (err error) {
 	return err
 }
 
-// compute decides what the policies say.
+// compute decides what the policies say. Those of a model whose tenant cannot be
+// told stay as they are while something refers to it.
 func (r *Reconciler) compute(_ context.Context, s *scope) (err error) {
+	if s.homeless != nil && !s.abandoned() {
+		return s.homeless
+	}
 	s.output, err = model.Build(s.input)
 	s.computed = err == nil
 	return err

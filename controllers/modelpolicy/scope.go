@@ -35,6 +35,9 @@ type scope struct {
 	transitions []conditions.Transition
 	// applying is true from the first write on.
 	applying bool
+	// homeless says why the model's tenant cannot be told: an [apperr.UserError], or
+	// nil.
+	homeless error
 	// stopped ends the phases early, without an error.
 	stopped bool
 }

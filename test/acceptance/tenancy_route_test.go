@@ -27,4 +27,20 @@ var _ = Describe("A route at the gateway of one tenant", func() {
 		Eventually(func() bool { return w.authPolicyOf(stranger) == nil && w.limitPolicy(stranger) == nil }).Should(BeTrue())
 		Eventually(w.modelVerdict(owner, v1alpha1.ConditionRouteUnique)).Should(Equal("True/RouteUnique"))
 	})
+
+	It("is left by a model whose tenant cannot be told, once another one guards it: never two sets of policies", func(ctx SpecContext) {
+		w := newWorld(ctx)
+		lost := w.governed("granite")
+		w.create(w.subscription("gold").Limit(lost, 7, "1m").Obj())
+		Eventually(w.limitNames(lost)).Should(ConsistOf("tokens-7-per-1m"))
+		heir := builder.Key(w.namespace, "heir")
+		w.create(builder.ModelRef(w.namespace, "heir").Backend(v1alpha1.BackendLLMInferenceService, "granite").Obj(),
+			w.authPolicy("heirs", heir).Obj(), w.subscription("silver").Limit(heir, 9, "1m").Obj())
+		Eventually(w.modelVerdict(heir, v1alpha1.ConditionRouteUnique)).Should(Equal("False/RouteConflict"))
+		unready := w.announce("green")
+		ref := builder.ModelRef(w.namespace, "granite").Obj()
+		w.edit(ref, func() { ref.Spec.TenantRef = unready.Name })
+		Eventually(w.limitNames(heir)).Should(ConsistOf("tokens-9-per-1m"))
+		Eventually(func() bool { return w.authPolicyOf(lost) == nil && w.limitPolicy(lost) == nil }).Should(BeTrue())
+	})
 })

@@ -85,8 +85,9 @@ func (c *config) stopControllerCommand() *cobra.Command {
 		}
 		fmt.Fprintln(out, "maas-controller is stopped.")
 		fmt.Fprintf(out, `New subscriptions and auth policies are refused until its webhooks are served again.
-Arguments for a build of your own: %s
-`, strings.Join(s.state.Webhooks, " "))
+Run a build of your own in its place, under the same ServiceAccount and on loopback:
+  bin/maas-controller %s
+`, strings.Join(s.state.Arguments, " "))
 		return nil
 	})
 }

@@ -39,11 +39,13 @@ func (s *stack) startController(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := s.installWebhooks(ctx); err != nil {
+	webhooks, err := s.installWebhooks(ctx)
+	if err != nil {
 		return err
 	}
+	s.state.Arguments = append(stage.Args(kubeconfig, probes, metrics), webhooks...)
 	p, err := s.launch(ctx, process.Command{
-		Name: processController, Path: program, Args: append(stage.Args(kubeconfig, probes, metrics), s.state.Webhooks...),
+		Name: processController, Path: program, Args: s.state.Arguments,
 	}, "http://"+probes+"/readyz")
 	if err != nil {
 		return err
@@ -52,24 +54,23 @@ func (s *stack) startController(ctx context.Context) error {
 }
 
 // installWebhooks makes the API server ask maas-controller, which is about to
-// start, and records the arguments that make it answer. As on a cluster, the API
+// start, and returns the arguments that make it answer. As on a cluster, the API
 // server goes on asking while maas-controller is stopped.
-func (s *stack) installWebhooks(ctx context.Context) error {
+func (s *stack) installWebhooks(ctx context.Context) ([]string, error) {
 	address, err := testenv.FreeAddress(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	certs, err := s.env.InstallWebhooks(ctx, address)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	s.state.Webhooks = []string{"--enable-webhooks=true", "--webhook-bind-address=" + address, "--webhook-cert-dir=" + certs}
-	return s.layout.writeState(s.state)
+	return []string{"--enable-webhooks=true", "--webhook-bind-address=" + address, "--webhook-cert-dir=" + certs}, nil
 }
 
 // removeWebhooks makes the API server ask nobody, in a stack whose maas-controller
 // is somebody else's business.
 func (s *stack) removeWebhooks(ctx context.Context) error {
-	s.state.Webhooks = nil
+	s.state.Arguments = nil
 	return errors.Join(s.env.RemoveWebhooks(ctx), s.layout.writeState(s.state))
 }

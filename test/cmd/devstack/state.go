@@ -23,9 +23,9 @@ type state struct {
 	Processes map[string]*child `json:"processes"`
 	// Controller is the program that the stack runs as maas-controller.
 	Controller string `json:"controller,omitempty"`
-	// Webhooks are the arguments with which maas-controller serves the webhooks
-	// that the API server asks.
-	Webhooks []string `json:"webhooks,omitempty"`
+	// Arguments are those of maas-controller: who it is, where it listens, and how
+	// it serves the webhooks that the API server asks.
+	Arguments []string `json:"arguments,omitempty"`
 }
 
 func (l layout) readState() (*state, error) {
