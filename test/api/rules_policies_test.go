@@ -163,8 +163,10 @@ func limitRules() []rule {
 		{
 			kind: subscription, name: "window is digits and a unit", field: window,
 			accepts: []any{"1s", "59m", "100m", "24h", "9999s", "9999m"},
-			refuses: []any{"1d", "0m", "01h", "m", "1", "-1m", "1.5h", "1 h", "1h\n", "1h1m", "9M", "99999h", "9007199254740991d",
-				"0s", "10000s", "12345s", "100ms", "1w", "1h30m", " 1m", "1m "},
+			refuses: []any{
+				"1d", "0m", "01h", "m", "1", "-1m", "1.5h", "1 h", "1h\n", "1h1m", "9M", "99999h", "9007199254740991d",
+				"0s", "10000s", "12345s", "100ms", "1w", "1h30m", " 1m", "1m ",
+			},
 			message: "window must be 1 to 4 digits without leading zero followed by s, m or h, for example 30s, 1m or 24h " +
 				"(there is no unit for days: write 24h)",
 		},
