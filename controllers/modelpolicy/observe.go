@@ -25,7 +25,8 @@ func (r *Reconciler) observe(ctx context.Context, s *scope, object *unstructured
 	if !result.Repaired {
 		return
 	}
-	ctrl.LoggerFrom(ctx).Info("Repairing a generated object that somebody changed or deleted", "kind", object.GetKind(), "name", object.GetName())
-	r.Events.Eventf(s.ref, nil, corev1.EventTypeWarning, string(v1alpha1.EventDriftRepaired), string(v1alpha1.ActionReconcile),
+	ctrl.LoggerFrom(ctx).Info("Repairing a generated object that somebody changed or deleted", "policyKind", object.GetKind(), "policy", object.GetName())
+	// The policy is named as related, so that repairs of two policies are two events.
+	r.Events.Eventf(s.ref, object, corev1.EventTypeWarning, string(v1alpha1.EventDriftRepaired), string(v1alpha1.ActionReconcile),
 		"Somebody changed or deleted the generated %s %s, and it was put back. Annotate it %s=false to manage it by hand.", object.GetKind(), object.GetName(), v1alpha1.AnnotationManaged)
 }

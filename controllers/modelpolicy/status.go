@@ -83,7 +83,10 @@ func (r *Reconciler) announce(s *scope) {
 		if t.After.Status == metav1.ConditionFalse {
 			severity = corev1.EventTypeWarning
 		}
-		r.Events.Eventf(s.ref, nil, severity, t.After.Reason, string(v1alpha1.ActionReconcile), "%s",
-			conditions.Truncate(t.After.Type+": "+t.After.Message))
+		note := t.After.Type + ": " + t.After.Message
+		if t.After.Message == "" {
+			note = t.After.Type + " is " + string(t.After.Status) + "."
+		}
+		r.Events.Eventf(s.ref, nil, severity, t.After.Reason, string(v1alpha1.ActionReconcile), "%s", conditions.Truncate(note))
 	}
 }
