@@ -90,7 +90,7 @@ var _ = Describe("What the gateway enforces", func() {
 		on.Standins.Kuadrant.Stall()
 		DeferCleanup(on.Standins.Kuadrant.Resume)
 		policy := w.limitPolicy(model)
-		lost := metav1.Condition{Type: "Enforced", Status: metav1.ConditionFalse, Reason: "Unknown", Message: "the limits are not in place", LastTransitionTime: metav1.Now()}
+		lost := metav1.Condition{Type: "Enforced", Status: metav1.ConditionFalse, Reason: "Overridden", Message: "the limits are not in place", LastTransitionTime: metav1.Now()}
 		accepted := metav1.Condition{Type: "Accepted", Status: metav1.ConditionTrue, Reason: "Accepted", LastTransitionTime: metav1.Now()}
 		policy.Object["status"] = map[string]any{"observedGeneration": policy.GetGeneration(), "conditions": []any{w.asMap(accepted), w.asMap(lost)}}
 		Expect(on.Admin.Status().Update(w.ctx, policy)).To(Succeed())
