@@ -1,0 +1,47 @@
+// Copyright The maas-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package httpapi
+
+import (
+	"net/http"
+	"time"
+)
+
+// Audience says who may call a route.
+type Audience int
+
+const (
+	// Public routes are for clients; the gateway passes them on.
+	Public Audience = iota
+	// Internal routes are for the gateway's authorization server and for jobs of
+	// the cluster. A request that came through a gateway never reaches them.
+	Internal
+)
+
+// Route is one path and verb of the service.
+type Route struct {
+	// Method is the verb. GET serves HEAD too.
+	Method string
+	// Pattern is a path of net/http's ServeMux without verb and host, for example
+	// "/v1/api-keys/{id}". It is also the value of the metric label "route" and
+	// part of the name of the span.
+	Pattern string
+	// Audience decides on which listener the route is served.
+	Audience Audience
+	Handler  http.Handler
+	// MaxBody is the largest request body in bytes; 0 means [DefaultMaxBody].
+	MaxBody int64
+	// Timeout ends the request's context; 0 means [DefaultTimeout].
+	Timeout time.Duration
+	// Family is the form of the errors that the middlewares write.
+	Family Family
+	// NoStore sends "Cache-Control: no-store" with every answer, errors included.
+	NoStore bool
+	// Quiet routes are called by machines at a high rate: their access records
+	// are written at debug level.
+	Quiet bool
+}
+
+// DefaultTimeout bounds the work on a request of a route that sets no bound.
+const DefaultTimeout = 20 * time.Second
