@@ -1,0 +1,110 @@
+// Copyright The maas-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package apikey
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"slices"
+)
+
+const (
+	// idBytes and secretBytes are how much randomness the parts of a key hold.
+	idBytes     = 12
+	secretBytes = 32
+	// displayedID is how much of the id the display prefix shows.
+	displayedID = 12
+
+	alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+)
+
+// Secret is a new key. Only [Secret.Plaintext] gives its text away: however else
+// it is printed, logged or encoded, it shows its display prefix. The zero Secret
+// is no key.
+type Secret struct {
+	// parts is a pointer so that a struct that holds a Secret cannot print it.
+	parts *parts
+}
+
+type parts struct {
+	id, secret string
+}
+
+// Generate makes a key of 96 bits of id and 256 bits of secret, read from random.
+func Generate(random io.Reader) (Secret, error) {
+	var source [idBytes + secretBytes]byte
+	if _, err := io.ReadFull(random, source[:]); err != nil {
+		return Secret{}, fmt.Errorf("generate key: %w", err)
+	}
+	return Secret{&parts{id: base62(source[:idBytes]), secret: base62(source[idBytes:])}}, nil
+}
+
+// Plaintext is the text that the client sends. It must be shown once and stored
+// nowhere.
+func (s Secret) Plaintext() string {
+	if s.parts == nil {
+		return ""
+	}
+	return Prefix + s.parts.id + string(separator) + s.parts.secret
+}
+
+// DisplayPrefix tells keys apart for people; it is no secret.
+func (s Secret) DisplayPrefix() string {
+	if s.parts == nil {
+		return ""
+	}
+	return Prefix + s.parts.id[:min(displayedID, len(s.parts.id))] + "..."
+}
+
+// Digest is what is stored of the key.
+func (s Secret) Digest() Digest {
+	if s.parts == nil {
+		return Digest{}
+	}
+	return digestOf(s.parts.id+string(separator)+s.parts.secret, len(s.parts.id))
+}
+
+// String is the display prefix.
+func (s Secret) String() string { return s.DisplayPrefix() }
+
+// GoString is the display prefix.
+func (s Secret) GoString() string { return s.DisplayPrefix() }
+
+// LogValue implements [slog.LogValuer] with the display prefix.
+func (s Secret) LogValue() slog.Value { return slog.StringValue(s.DisplayPrefix()) }
+
+// MarshalJSON writes the display prefix.
+func (s Secret) MarshalJSON() ([]byte, error) { return json.Marshal(s.DisplayPrefix()) }
+
+// base62 writes a big-endian unsigned integer, the most significant digit first
+// and without padding.
+func base62(number []byte) string {
+	rest := slices.Clone(number)
+	var digits []byte
+	for len(rest) > 0 {
+		remainder := 0
+		for i, b := range rest {
+			value := remainder<<8 | int(b)
+			rest[i], remainder = byte(value/len(alphabet)), value%len(alphabet)
+		}
+		digits = append(digits, alphabet[remainder])
+		for len(rest) > 0 && rest[0] == 0 {
+			rest = rest[1:]
+		}
+	}
+	slices.Reverse(digits)
+	return string(digits)
+}
+
+func isBase62(text string) bool {
+	for i := range len(text) {
+		c := text[i]
+		if (c < '0' || c > '9') && (c < 'A' || c > 'Z') && (c < 'a' || c > 'z') {
+			return false
+		}
+	}
+	return text != ""
+}
