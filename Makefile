@@ -50,11 +50,11 @@ help: ## Show this list
 ##@ Try it
 
 .PHONY: run
-run: build devstack controlplane crds ## Show a governed model on a real API server until interrupted; ONCE=1 ends after the table
+run: build devstack controlplane crds postgres ## Show a governed model on a real API server until interrupted; ONCE=1 ends after the table
 	@$(BIN)/devstack run $(if $(ONCE),--once)
 
 .PHONY: up
-up: build devstack controlplane crds ## Leave the same running in the background; settings in .dev/env
+up: build devstack controlplane crds postgres ## Leave the same running in the background; settings in .dev/env
 	@$(BIN)/devstack up
 
 .PHONY: down
@@ -96,6 +96,10 @@ controlplane: ## Build the Kubernetes control plane used by run and the tests (m
 .PHONY: crds
 crds: ## Collect the CRDs of Gateway API, Kuadrant, KServe and others from their modules
 	@hack/build.sh crds
+
+.PHONY: postgres
+postgres: ## Download Debian's PostgreSQL and PgBouncer into bin/postgres, for run and the tests
+	@hack/postgres.sh
 
 .PHONY: deps
 deps: ## Download every module, so that all other targets work offline
@@ -145,7 +149,7 @@ verify: $(KUSTOMIZE) ## Check that generated files are current, manifests build 
 	@hack/verify.sh $(KUSTOMIZE)
 
 .PHONY: test
-test: $(TOOLS)/testreport controlplane crds ## Run the quick suites, those on the control plane included
+test: $(TOOLS)/testreport controlplane crds postgres ## Run the quick suites, those on the control plane included
 	@hack/test.sh $(RACE) $(PKG) | $(TESTREPORT)
 
 .PHONY: test-engines
@@ -153,7 +157,7 @@ test-engines: ## Run the suites with real policy engines and OLM (none exist yet
 	@echo 'test-engines: no suites yet; they come with the real policy engines and the OLM bundle'
 
 .PHONY: test-long
-test-long: $(TOOLS)/testreport controlplane crds ## Run property tests, fuzz targets, random sequences and crashes with full counts
+test-long: $(TOOLS)/testreport controlplane crds postgres ## Run property tests, fuzz targets, random sequences and crashes with full counts
 	@TEST_LONG_FRACTION=$(TEST_LONG_FRACTION) hack/test-long.sh property fuzz random crash | $(TESTREPORT)
 
 .PHONY: fuzz
@@ -161,7 +165,7 @@ fuzz: $(TOOLS)/testreport ## Run only the fuzz targets
 	@TEST_LONG_FRACTION=$(TEST_LONG_FRACTION) hack/test-long.sh fuzz | $(TESTREPORT)
 
 .PHONY: bench
-bench: build controlplane crds ## Measure calls, times and memory of the operator (10 to 20 minutes)
+bench: build controlplane crds postgres ## Measure calls, times and memory of the operator (10 to 20 minutes)
 	@CGO_ENABLED=0 $(GO) build -mod=readonly -trimpath -o $(BIN)/bench ./test/cmd/bench
 	@$(BIN)/bench run $(BENCH) --binary $(BIN)/maas-controller $(if $(BENCH_OUT),--out $(BENCH_OUT)) $(BENCH_FLAGS)
 

@@ -4,6 +4,7 @@
 package process
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -32,6 +33,8 @@ type Process struct {
 	PID     int    `json:"pid"`
 	Started uint64 `json:"started"`
 	Log     string `json:"log"`
+	// StopSignal is that of its [Command].
+	StopSignal syscall.Signal `json:"stopSignal,omitempty"`
 
 	// reaped is closed after a child of this process was waited for; it is nil
 	// for a process read from a file.
@@ -52,12 +55,16 @@ type Command struct {
 	Log string
 	// Keep lets the program outlive this process; otherwise they end together.
 	Keep bool
+	// User runs the program as somebody else; nil means as the caller.
+	User *syscall.Credential
+	// StopSignal asks the program to end; unset means SIGTERM.
+	StopSignal syscall.Signal
 }
 
 // Start runs the command. The context lends its values only: what ends the
 // program is Stop.
 func Start(ctx context.Context, c Command) (*Process, error) {
-	p := &Process{Name: c.Name, Log: c.Log, reaped: make(chan struct{})}
+	p := &Process{Name: c.Name, Log: c.Log, StopSignal: c.StopSignal, reaped: make(chan struct{})}
 	log, err := os.OpenFile(c.Log, os.O_CREATE|os.O_WRONLY|os.O_TRUNC|os.O_APPEND, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("start %s: %w", c.Name, err)
@@ -74,6 +81,7 @@ func Start(ctx context.Context, c Command) (*Process, error) {
 	if c.Keep {
 		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	}
+	cmd.SysProcAttr.Credential = c.User
 
 	started := make(chan error)
 	go func() {
@@ -116,20 +124,21 @@ func (p *Process) Alive() bool {
 // id, is left alone.
 func (p *Process) Stop(grace time.Duration) error {
 	if grace > 0 {
-		if err := p.signal(syscall.SIGTERM); err != nil {
+		if err := p.Signal(cmp.Or(p.StopSignal, syscall.SIGTERM)); err != nil {
 			return err
 		}
 		if p.waitGone(grace) == nil {
 			return nil
 		}
 	}
-	if err := p.signal(syscall.SIGKILL); err != nil {
+	if err := p.Signal(syscall.SIGKILL); err != nil {
 		return err
 	}
 	return p.waitGone(killTimeout)
 }
 
-func (p *Process) signal(sig syscall.Signal) error {
+// Signal sends a signal. One that is gone is left alone.
+func (p *Process) Signal(sig syscall.Signal) error {
 	if !p.Alive() {
 		return nil
 	}
