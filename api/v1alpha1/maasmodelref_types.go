@@ -117,6 +117,13 @@ type MaaSModelRefStatus struct {
 	// +optional
 	ResolvedTenantRef string `json:"resolvedTenantRef,omitempty"`
 
+	// tenant is the name of the tenant the model belongs to: the AITenant that
+	// spec.tenantRef names, else the tenant of the namespace, which is
+	// "models-as-a-service" for a namespace of no other tenant. Empty while that cannot
+	// be told; the model is then nobody's, and no maas-api serves it.
+	// +optional
+	Tenant string `json:"tenant,omitempty"`
+
 	// resolvedModelAlias is the name clients write in the "model" field of a request
 	// body when the gateway routes by body. Once known it is kept until the spec changes.
 	// +optional

@@ -40,7 +40,7 @@ func (s *scope) writeStatus(v modelstatus.Verdict) []conditions.Transition {
 	status.Phase = v.Phase
 	status.Endpoint, status.BaseURL = v.Endpoint, v.BaseURL
 	status.ResolvedModelAlias = s.facts.Identity.Alias
-	status.ResolvedTenantRef = ""
+	status.Tenant, status.ResolvedTenantRef = s.tenant.Name, ""
 	if s.facts.Tenant.Problem == "" {
 		status.ResolvedTenantRef = s.model.Spec.TenantRef
 	}

@@ -31,6 +31,7 @@ status:
   httpRouteGatewayNamespace: openshift-ingress
   httpRouteHostnames: [maas.example.com]
   resolvedTenantRef: red
+  tenant: red
   resolvedModelAlias: granite
 `,
 	authPolicy: `
