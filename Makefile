@@ -101,6 +101,10 @@ crds: ## Collect the CRDs of Gateway API, Kuadrant, KServe and others from their
 postgres: ## Download Debian's PostgreSQL and PgBouncer into bin/postgres, for run and the tests
 	@hack/postgres.sh
 
+.PHONY: sim
+sim: ## Build the model simulator used by run and the tests (minutes the first time)
+	@hack/build.sh sim
+
 .PHONY: deps
 deps: ## Download every module, so that all other targets work offline
 	@hack/deps.sh
@@ -149,7 +153,7 @@ verify: $(KUSTOMIZE) ## Check that generated files are current, manifests build 
 	@hack/verify.sh $(KUSTOMIZE)
 
 .PHONY: test
-test: $(TOOLS)/testreport controlplane crds postgres ## Run the quick suites, those on the control plane included
+test: $(TOOLS)/testreport controlplane crds postgres $(if $(filter ./...,$(PKG)),sim) ## Run the quick suites, those on the control plane included
 	@hack/test.sh $(RACE) $(PKG) | $(TESTREPORT)
 
 .PHONY: test-engines
