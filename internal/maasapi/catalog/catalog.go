@@ -8,11 +8,13 @@ import (
 	"context"
 	"crypto/x509"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"golang.org/x/sync/semaphore"
 	"k8s.io/utils/clock"
 
 	"github.com/opendatahub-io/maas-operator/internal/entitlement"
@@ -106,20 +108,40 @@ func (o Options) validate() error {
 	return nil
 }
 
+// keySize is the size of the key that hides credentials in memory, in bytes.
+const keySize = 32
+
 // Catalog answers listings. Any number of goroutines may use it.
 type Catalog struct {
 	options Options
-	prober  *prober
 	metrics *metrics
+	prober  *prober
 }
 
-// New makes a catalog; Close it in the end.
+// New makes a catalog and registers its metrics; Close it in the end.
 func New(options Options) (*Catalog, error) {
-	return nil, errors.New("not built yet")
+	o := options.withDefaults()
+	if err := o.validate(); err != nil {
+		return nil, err
+	}
+	key := make([]byte, keySize)
+	if _, err := io.ReadFull(o.Random, key); err != nil {
+		return nil, fmt.Errorf("make the key that hides credentials: %w", err)
+	}
+	p := &prober{
+		options: o, memory: newMemory(key, o), breakers: newBreakers(o), slots: semaphore.NewWeighted(int64(o.InFlight)),
+		transports: &transports{roots: o.Roots, http2: o.HTTP2, most: o.InFlight},
+	}
+	var err error
+	p.metrics, err = newMetrics(o.Registerer, func() float64 { return float64(p.breakers.open()) }, func() float64 { return float64(p.sending.Load()) })
+	if err != nil {
+		return nil, err
+	}
+	return &Catalog{options: o, metrics: p.metrics, prober: p}, nil
 }
 
 // Close closes the idle connections to the gateway. Listings must be over.
-func (c *Catalog) Close() {}
+func (c *Catalog) Close() { c.prober.transports.close() }
 
 // Query is one caller's question.
 type Query struct {
@@ -132,9 +154,32 @@ type Query struct {
 	Credential   Credential
 }
 
-// List lists the models that the caller may use. The error is an
-// [entitlement.Refusal]: nothing else fails, a model that cannot be checked is
-// left out.
+// List lists the models that the caller may use, and asks those of the cluster.
+// The error is an [entitlement.Refusal]: nothing else fails, a model that cannot
+// be asked is left out.
 func (c *Catalog) List(ctx context.Context, q Query) (Listing, error) {
-	return Listing{}, nil
+	visible, err := q.Index.Visible(q.Caller, q.Subscription)
+	if err != nil {
+		return Listing{}, err
+	}
+	found, mute := offers(q, visible, c.options.Mode)
+	c.prober.ask(ctx, found, q.Credential)
+	l := Listing{Models: merge(found), CheckedAt: c.options.Clock.Now(), Check: CheckComplete}
+	for _, o := range found {
+		if o.verdict.at.Before(l.CheckedAt) {
+			l.CheckedAt = o.verdict.at
+		}
+		if !o.verdict.outcome.certain() {
+			l.Check = CheckIncomplete
+		}
+	}
+	if mute > 0 {
+		l.Check = CheckIncomplete
+	}
+	if c.options.Mode == ModePolicy {
+		l.Check = CheckPolicy
+	}
+	c.metrics.listings.WithLabelValues(string(l.Check)).Inc()
+	c.options.Log.DebugContext(ctx, "Listing models", "offered", len(found), "listed", len(l.Models), "check", string(l.Check))
+	return l, nil
 }
