@@ -21,18 +21,20 @@ const (
 
 // Route is one path and verb of the service.
 type Route struct {
-	// Method is the verb. GET serves HEAD too.
+	// Method is the verb.
 	Method string
-	// Pattern is a path of net/http's ServeMux without verb and host, for example
-	// "/v1/api-keys/{id}". It is also the value of the metric label "route" and
-	// part of the name of the span.
+	// Pattern is a path without a trailing slash, for example "/v1/api-keys/{id}".
+	// A segment in braces stands for any segment, which [http.Request.PathValue]
+	// returns; a literal segment wins over it. Metrics and spans call the route
+	// "/v1/api-keys/:id".
 	Pattern string
 	// Audience decides on which listener the route is served.
 	Audience Audience
 	Handler  http.Handler
 	// MaxBody is the largest request body in bytes; 0 means [DefaultMaxBody].
 	MaxBody int64
-	// Timeout ends the request's context; 0 means [DefaultTimeout].
+	// Timeout ends the request's context. 0 means [DefaultTimeout], and for quiet
+	// routes none: their handlers bound each call they make.
 	Timeout time.Duration
 	// Family is the form of the errors that the middlewares write.
 	Family Family
