@@ -25,12 +25,9 @@ const (
 // it is printed, logged or encoded, it shows its display prefix. The zero Secret
 // is no key.
 type Secret struct {
-	// parts is a pointer so that a struct that holds a Secret cannot print it.
-	parts *parts
-}
-
-type parts struct {
-	id, secret string
+	// parts is a function because nothing prints what one holds, not even as a
+	// member of another struct. It is nil in the zero Secret.
+	parts func() (id, secret string)
 }
 
 // Generate makes a key of 96 bits of id and 256 bits of secret, read from random.
@@ -39,7 +36,8 @@ func Generate(random io.Reader) (Secret, error) {
 	if _, err := io.ReadFull(random, source[:]); err != nil {
 		return Secret{}, fmt.Errorf("generate key: %w", err)
 	}
-	return Secret{&parts{id: base62(source[:idBytes]), secret: base62(source[idBytes:])}}, nil
+	id, secret := base62(source[:idBytes]), base62(source[idBytes:])
+	return Secret{func() (string, string) { return id, secret }}, nil
 }
 
 // Plaintext is the text that the client sends. It must be shown once and stored
@@ -48,7 +46,8 @@ func (s Secret) Plaintext() string {
 	if s.parts == nil {
 		return ""
 	}
-	return Prefix + s.parts.id + string(separator) + s.parts.secret
+	id, secret := s.parts()
+	return Prefix + id + string(separator) + secret
 }
 
 // DisplayPrefix tells keys apart for people; it is no secret.
@@ -56,7 +55,8 @@ func (s Secret) DisplayPrefix() string {
 	if s.parts == nil {
 		return ""
 	}
-	return Prefix + s.parts.id[:min(displayedID, len(s.parts.id))] + "..."
+	id, _ := s.parts()
+	return Prefix + id[:min(displayedID, len(id))] + "..."
 }
 
 // Digest is what is stored of the key.
@@ -64,7 +64,8 @@ func (s Secret) Digest() Digest {
 	if s.parts == nil {
 		return Digest{}
 	}
-	return digestOf(s.parts.id+string(separator)+s.parts.secret, len(s.parts.id))
+	id, secret := s.parts()
+	return digestOf(id+string(separator)+secret, len(id))
 }
 
 // String is the display prefix.
