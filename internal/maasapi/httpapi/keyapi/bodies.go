@@ -41,15 +41,16 @@ func createdOf(c apikey.Created) createdBody {
 	}
 }
 
-// keyBody is a key as its owner and administrators see it.
+// keyBody is a key as its owner and administrators see it. Groups is a list
+// even when it is empty.
 type keyBody struct {
 	ID             string            `json:"id"`
 	Name           string            `json:"name"`
 	Description    string            `json:"description,omitempty"`
-	Username       string            `json:"username,omitempty"`
-	Subscription   string            `json:"subscription,omitempty"`
-	Tenant         string            `json:"tenant,omitempty"`
-	Groups         []string          `json:"groups,omitempty"`
+	Username       string            `json:"username"`
+	Subscription   string            `json:"subscription"`
+	Tenant         string            `json:"tenant"`
+	Groups         []string          `json:"groups"`
 	CreationDate   string            `json:"creationDate"`
 	ExpirationDate string            `json:"expirationDate,omitempty"`
 	Status         apikey.Status     `json:"status"`
@@ -61,7 +62,7 @@ type keyBody struct {
 func bodyOf(k apikey.Key) keyBody {
 	return keyBody{
 		ID: k.ID, Name: k.Name, Description: k.Description, Username: k.Username, Subscription: k.Subscription,
-		Tenant: k.Tenant, Groups: k.Groups, CreationDate: timeOf(k.CreatedAt), ExpirationDate: timeOf(k.ExpiresAt),
+		Tenant: k.Tenant, Groups: append([]string{}, k.Groups...), CreationDate: timeOf(k.CreatedAt), ExpirationDate: timeOf(k.ExpiresAt),
 		Status: k.Status, LastUsedAt: timeOf(k.LastUsedAt), Ephemeral: k.Ephemeral, Labels: k.Labels,
 	}
 }
