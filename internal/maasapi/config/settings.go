@@ -264,8 +264,8 @@ func keys() []Setting {
 			parse: integer(func(c *Config) *int { return &c.MaxPerUser }, 0, math.MaxInt32),
 		},
 		{
-			Flag: "key-cache-max-entries", Env: "KEY_CACHE_MAX_ENTRIES", Default: "1000000", Kind: kindInt, Group: GroupKeys,
-			Usage: "most keys to hold in memory; the others are looked up in the database when they are used",
+			Flag: "key-cache-max-entries", Env: "KEY_CACHE_MAX_ENTRIES", Default: "250000", Kind: kindInt, Group: GroupKeys,
+			Usage: "most keys to hold in memory, about 350 bytes each; the others are looked up in the database when they are used",
 			parse: integer(func(c *Config) *int { return &c.CacheMaxEntries }, 1, 1<<28),
 		},
 		{
