@@ -49,9 +49,9 @@ type Env struct {
 	admin     *rest.Config
 	audit     *audit.Log
 
-	mu       sync.Mutex // guards state and operator
+	mu       sync.Mutex // guards state and accounts
 	state    *state
-	operator *rest.Config
+	accounts map[Account]*rest.Config
 }
 
 // Start starts a control plane and returns when it is ready. The context bounds

@@ -35,7 +35,7 @@ const (
 	kindServiceAccount     = "ServiceAccount"
 )
 
-// rbacResource returns where the API serves a kind of config/rbac.
+// rbacResource returns where the API serves a kind of rights.
 func rbacResource(kind string) (schema.GroupVersionResource, bool) {
 	switch kind {
 	case kindServiceAccount:
@@ -53,12 +53,12 @@ func rbacResource(kind string) (schema.GroupVersionResource, bool) {
 	}
 }
 
-// loadRBAC reads the objects in config/rbac: what an installation grants the
-// operator, no more and no less.
-func loadRBAC() ([]*unstructured.Unstructured, error) {
-	files, err := filepath.Glob(filepath.Join(RepoRoot(), "config", "rbac", "*.yaml"))
-	if err != nil {
-		return nil, fmt.Errorf("read config/rbac: %w", err)
+// load reads the account's manifests: what an installation grants it, no more and
+// no less.
+func (a Account) load() ([]*unstructured.Unstructured, error) {
+	files, err := filepath.Glob(filepath.Join(RepoRoot(), filepath.FromSlash(a.Manifests), "*.yaml"))
+	if err != nil || len(files) == 0 {
+		return nil, fmt.Errorf("read %s: no manifests", a.Manifests)
 	}
 	manifests := []*unstructured.Unstructured{}
 	for _, file := range files {
@@ -75,16 +75,17 @@ func loadRBAC() ([]*unstructured.Unstructured, error) {
 	return manifests, nil
 }
 
-// applyRBAC applies the manifests and makes the namespaces they belong to.
-func (e *Env) applyRBAC(ctx context.Context, manifests []*unstructured.Unstructured) error {
+// grant makes the account, applies its manifests and makes the namespaces they
+// belong to.
+func (e *Env) grant(ctx context.Context, a Account, manifests []*unstructured.Unstructured) error {
 	client, err := dynamic.NewForConfig(e.admin)
 	if err != nil {
 		return fmt.Errorf("make client: %w", err)
 	}
 	account := &unstructured.Unstructured{}
 	account.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind(kindServiceAccount))
-	account.SetNamespace(OperatorNamespace)
-	account.SetName(OperatorServiceAccount)
+	account.SetNamespace(a.Namespace)
+	account.SetName(a.Name)
 	for _, object := range append([]*unstructured.Unstructured{account}, manifests...) {
 		if err := ensureNamespace(ctx, client, object.GetNamespace()); err != nil {
 			return err
@@ -115,13 +116,13 @@ func ensureNamespace(ctx context.Context, client dynamic.Interface, name string)
 }
 
 // awaitRights waits until the API server has noticed every role bound to the
-// operator: its authorizer follows the objects with a small delay.
-func awaitRights(ctx context.Context, operator *rest.Config, manifests []*unstructured.Unstructured) error {
-	clientset, err := kubernetes.NewForConfig(operator)
+// account: its authorizer follows the objects with a small delay.
+func (a Account) awaitRights(ctx context.Context, config *rest.Config, manifests []*unstructured.Unstructured) error {
+	clientset, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		return fmt.Errorf("make client: %w", err)
 	}
-	rights, err := sampleRights(manifests)
+	rights, err := a.sampleRights(manifests)
 	if err != nil {
 		return err
 	}
@@ -141,15 +142,15 @@ func awaitRights(ctx context.Context, operator *rest.Config, manifests []*unstru
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
-			return errors.Join(fmt.Errorf("wait for the operator's right to %s %s: %w",
-				rights[0].Verb, rights[0].Resource, ctx.Err()), err)
+			return errors.Join(fmt.Errorf("wait for the right of %s to %s %s: %w",
+				a.User(), rights[0].Verb, rights[0].Resource, ctx.Err()), err)
 		}
 	}
 	return nil
 }
 
-// sampleRights returns one right of each role that is bound to the operator.
-func sampleRights(manifests []*unstructured.Unstructured) ([]authorizationv1.ResourceAttributes, error) {
+// sampleRights returns one right of each role that is bound to the account.
+func (a Account) sampleRights(manifests []*unstructured.Unstructured) ([]authorizationv1.ResourceAttributes, error) {
 	var rights []authorizationv1.ResourceAttributes
 	for _, object := range manifests {
 		if object.GetKind() != kindRoleBinding && object.GetKind() != kindClusterRoleBinding {
@@ -160,7 +161,7 @@ func sampleRights(manifests []*unstructured.Unstructured) ([]authorizationv1.Res
 			return nil, fmt.Errorf("read %s %s: %w", object.GetKind(), object.GetName(), err)
 		}
 		for _, role := range manifests {
-			if role.GetKind() != binding.RoleRef.Kind || role.GetName() != binding.RoleRef.Name || !bindsOperator(binding) {
+			if role.GetKind() != binding.RoleRef.Kind || role.GetName() != binding.RoleRef.Name || !a.bound(binding) {
 				continue
 			}
 			right, ok, err := firstRight(role, binding.Namespace)
@@ -175,9 +176,9 @@ func sampleRights(manifests []*unstructured.Unstructured) ([]authorizationv1.Res
 	return rights, nil
 }
 
-func bindsOperator(binding *rbacv1.RoleBinding) bool {
+func (a Account) bound(binding *rbacv1.RoleBinding) bool {
 	for _, subject := range binding.Subjects {
-		if subject.Kind == kindServiceAccount && subject.Namespace == OperatorNamespace && subject.Name == OperatorServiceAccount {
+		if subject.Kind == kindServiceAccount && subject.Namespace == a.Namespace && subject.Name == a.Name {
 			return true
 		}
 	}
