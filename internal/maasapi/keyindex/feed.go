@@ -25,7 +25,9 @@ type Position struct {
 	// read. It never falls while the database is the same.
 	Xid uint64
 	// Database identifies the database and its history. When it changes, what was
-	// read before means nothing any more.
+	// read before means nothing any more. It changes with every start of the
+	// server too, because only a server that is down can be put back to an older
+	// state.
 	Database string
 	// Now is what the clock of the database said during the read.
 	Now time.Time
