@@ -20,11 +20,9 @@ import (
 // package entitlement, which always has an answer.
 const CodeInternal entitlement.Code = "internal_error"
 
-// ErrUnavailable says that nothing can be decided: there is no snapshot. It is an
-// [entitlement.Refusal], so that whoever treats refusals grants nothing.
-var ErrUnavailable error = entitlement.Refusal{
-	Code: CodeInternal, Message: "subscriptions cannot be read at the moment: try again later",
-}
+// ErrUnavailable says that nothing can be decided: there is no snapshot. It is no
+// [entitlement.Refusal], for it says nothing about the caller.
+var ErrUnavailable = errors.New("subscriptions cannot be read at the moment: try again later")
 
 // reply is what is the same in every answer that selects one subscription. It is
 // put together when the subscription is first selected: most of a tenant's are
@@ -93,12 +91,16 @@ func (s *Snapshot) appendSelection(dst []byte, selection *entitlement.Selection)
 	return append(dst, '}')
 }
 
-// AppendRefusal appends the body of the answer to a selection request that is
-// refused. What is no [entitlement.Refusal] is not for callers to read.
+// AppendRefusal appends the body of the answer to a selection request that gets
+// nothing: an [entitlement.Refusal] in its own words, and everything else as
+// [CodeInternal], with words of its own for [ErrUnavailable] only.
 func AppendRefusal(dst []byte, err error) []byte {
 	refusal, ok := errors.AsType[entitlement.Refusal](err)
 	if !ok {
 		refusal = entitlement.Refusal{Code: CodeInternal, Message: "failed to select subscription"}
+		if errors.Is(err, ErrUnavailable) {
+			refusal.Message = ErrUnavailable.Error()
+		}
 	}
 	dst = append(dst, `{"error":`...)
 	dst = appendString(dst, string(refusal.Code))

@@ -86,6 +86,20 @@ func (s *Snapshot) AppendSelectReply(dst []byte, c entitlement.Caller, r entitle
 	return s.appendSelection(dst, &selection)
 }
 
+// Minter picks subscriptions for new keys from the latest snapshot.
+type Minter struct {
+	Source Source
+}
+
+// Mint is [entitlement.Index.Mint], or [ErrUnavailable] while there is no snapshot.
+func (m Minter) Mint(c entitlement.Caller, requested string) (*v1alpha1.MaaSSubscription, error) {
+	s := m.Source.Snapshot()
+	if s == nil {
+		return nil, ErrUnavailable
+	}
+	return s.index.Mint(c, requested)
+}
+
 func keyOf(entry *v1alpha1.ModelSubscription) types.NamespacedName {
 	return types.NamespacedName{Namespace: entry.Namespace, Name: entry.Name}
 }
