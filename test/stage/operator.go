@@ -6,39 +6,20 @@ package stage
 import (
 	"context"
 	"errors"
-	"fmt"
-	"net/http"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"time"
 
-	"k8s.io/apimachinery/pkg/util/wait"
-
 	"github.com/opendatahub-io/maas-operator/test/internal/process"
+	"github.com/opendatahub-io/maas-operator/test/internal/program"
 	"github.com/opendatahub-io/maas-operator/test/testenv"
 )
 
-const (
-	// readyTimeout is for a machine that is busy with much else.
-	readyTimeout = 3 * time.Minute
-	readyPoll    = 50 * time.Millisecond
-	probeTimeout = 2 * time.Second
-	// stopGrace is more than the operator takes to end in good order.
-	stopGrace = 35 * time.Second
-)
+// stopGrace is more than the operator takes to end in good order.
+const stopGrace = 35 * time.Second
 
-// Build compiles the operator into a directory, with the flags of the Makefile
-// so that the compiler's cache serves both, and returns the program's path.
+// Build compiles the operator into a directory and returns the program's path.
 func Build(ctx context.Context, dir string) (string, error) {
-	binary := filepath.Join(dir, "maas-controller")
-	command := exec.CommandContext(ctx, "go", "build", "-mod=readonly", "-trimpath", "-o", binary, "./cmd/maas-controller")
-	command.Dir = testenv.RepoRoot()
-	command.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := command.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("build the operator: %w\n%s", err, out)
-	}
-	return binary, nil
+	return program.Build(ctx, dir, "maas-controller")
 }
 
 // Operator is the operator's program, run as a process. Its methods are not
@@ -99,35 +80,7 @@ func (o *Operator) Start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return o.awaitReady(ctx)
-}
-
-func (o *Operator) awaitReady(ctx context.Context) error {
-	err := wait.PollUntilContextTimeout(ctx, readyPoll, readyTimeout, true, func(ctx context.Context) (bool, error) {
-		if !o.process.Alive() {
-			return false, errors.New("it ended")
-		}
-		return o.ready(ctx), nil
-	})
-	if err != nil {
-		return fmt.Errorf("wait until the operator is ready: %w; from %s:\n%s", err, o.LogFile(), o.process.Excerpt())
-	}
-	return nil
-}
-
-func (o *Operator) ready(ctx context.Context) bool {
-	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
-	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+o.probes+"/readyz", http.NoBody)
-	if err != nil {
-		return false
-	}
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		return false
-	}
-	defer func() { _ = response.Body.Close() }()
-	return response.StatusCode == http.StatusOK
+	return program.AwaitReady(ctx, o.process, "http://"+o.probes+"/readyz")
 }
 
 // Kill ends the program at once, as a crash would, and returns when it is gone.

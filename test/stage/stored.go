@@ -19,8 +19,11 @@ import (
 	"github.com/opendatahub-io/maas-operator/test/testenv"
 )
 
-// settleTimeout is how long the API server may take to take up a changed CRD.
-const settleTimeout = time.Minute
+const (
+	// settleTimeout is how long the API server may take to take up a changed CRD.
+	settleTimeout = time.Minute
+	settlePoll    = 50 * time.Millisecond
+)
 
 // store puts objects into the cluster that today's rules refuse, as a release
 // without those rules could: under CRDs that say nothing but the types of
@@ -76,7 +79,7 @@ func (s *Stage) store(ctx context.Context, objects []*unstructured.Unstructured)
 }
 
 func settle(ctx context.Context, done func() bool) error {
-	return wait.PollUntilContextTimeout(ctx, readyPoll, settleTimeout, true, func(context.Context) (bool, error) { return done(), nil })
+	return wait.PollUntilContextTimeout(ctx, settlePoll, settleTimeout, true, func(context.Context) (bool, error) { return done(), nil })
 }
 
 // relax removes every rule of a CRD about specs.
