@@ -51,6 +51,8 @@ func checkLabel(key, value string) error {
 		return invalid("label value for key '" + key + "' exceeds " + strconv.Itoa(maxLabelValue) + " characters")
 	case strings.ContainsFunc(value, isControl):
 		return invalid("label value for key '" + key + "' contains invalid control characters")
+	case !utf8.ValidString(value):
+		return invalid("label value for key '" + key + "' is no valid UTF-8 text")
 	default:
 		return nil
 	}

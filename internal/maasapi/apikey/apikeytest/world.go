@@ -156,8 +156,14 @@ func Index(subscriptions ...*v1alpha1.MaaSSubscription) *entitlement.Index {
 // Random is a stream of bytes that is the same for the same seed.
 func Random(seed byte) io.Reader { return rand.NewChaCha8([32]byte{seed}) }
 
+// T is what [CodeOf] needs of a test, of this or another kind.
+type T interface {
+	Helper()
+	Fatalf(format string, args ...any)
+}
+
 // CodeOf returns kind, code and message of an error of the service.
-func CodeOf(t testing.TB, err error) (kind apikey.Kind, code, message string) {
+func CodeOf(t T, err error) (kind apikey.Kind, code, message string) {
 	t.Helper()
 	var e *apikey.Error
 	if !errors.As(err, &e) {
