@@ -83,6 +83,8 @@ var _ = Describe("The AuthPolicy of a model", func() {
 		policy := w.authPolicy("everyone", model).Obj()
 		w.create(policy)
 		Eventually(w.phase(policy)).Should(Equal(v1alpha1.PhaseActive))
+		Eventually(w.modelVerdict(model, v1alpha1.ConditionPoliciesApplied)).Should(HavePrefix("True/"))
+		Eventually(w.modelVerdict(model, v1alpha1.ConditionGovernanceAttached)).Should(HavePrefix("False/"))
 		mark, err := on.Env.Audit().Mark()
 		Expect(err).NotTo(HaveOccurred())
 		w.edit(policy, func() { policy.Labels = map[string]string{"touched": "true"} })
@@ -122,7 +124,7 @@ var _ = Describe("The AuthPolicy of a model", func() {
 			Expect(err).NotTo(HaveOccurred())
 			return len(raw)
 		}
-		before, rules := size(), w.gateway(model).rules["authorization"]
+		before, rules := size(), w.gateway(model).Rules["authorization"]
 		const count = 60
 		for i := range count {
 			group := fmt.Sprintf("%03d-%s", i, strings.Repeat("g", 249))
@@ -132,7 +134,7 @@ var _ = Describe("The AuthPolicy of a model", func() {
 			return len(strings.Split(w.limitPolicy(model).GetAnnotations()[v1alpha1.AnnotationSubscriptions], ","))
 		}).Should(Equal(count + 1))
 		Expect(size()).To(Equal(before))
-		Expect(w.gateway(model).rules["authorization"]).To(Equal(rules))
+		Expect(w.gateway(model).Rules["authorization"]).To(Equal(rules))
 	})
 
 	It("has no owner: neither its Gateway nor its route takes it along (decides 9.4.80, 9.4.81, decision 11)", func(ctx SpecContext) {

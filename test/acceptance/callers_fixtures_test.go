@@ -14,6 +14,7 @@ import (
 	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
 	"github.com/opendatahub-io/maas-operator/internal/entitlement"
 	"github.com/opendatahub-io/maas-operator/test/builder"
+	"github.com/opendatahub-io/maas-operator/test/internal/enforced"
 	"github.com/opendatahub-io/maas-operator/test/stage"
 )
 
@@ -51,15 +52,15 @@ func validKey(username, subscription string, groups ...any) func(map[string]any)
 func replies(reply any) func(map[string]any) any { return func(map[string]any) any { return reply } }
 
 // token is a request of a user of the cluster.
-func token(username string, groups ...any) inference {
-	return inference{headers: bearer(opaqueToken), review: reviewOf(username, groups...)}
+func token(username string, groups ...any) enforced.Request {
+	return enforced.Request{Headers: bearer(opaqueToken), Review: reviewOf(username, groups...)}
 }
 
 // asking is a request with what maas-api answers about subscriptions: what the
 // code decides that it shares with the operator, from the objects which the API
 // server holds. The tenant is the default one.
-func (w world) asking(r inference) inference {
-	r.selected = func(body map[string]any) any {
+func (w world) asking(r enforced.Request) enforced.Request {
+	r.Selected = func(body map[string]any) any {
 		GinkgoHelper()
 		selection, err := w.index().Select(w.caller(body), entitlement.Request{
 			Model: body["requestedModel"].(string), Subscription: body["requestedSubscription"].(string),
@@ -139,7 +140,7 @@ func (w world) authenticators(model types.NamespacedName) func() []string {
 		if w.authPolicyOf(model) == nil {
 			return nil
 		}
-		return w.gateway(model).section("authentication")
+		return w.gateway(model).Section("authentication")
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
 	"github.com/opendatahub-io/maas-operator/test/builder"
+	"github.com/opendatahub-io/maas-operator/test/internal/enforced"
 )
 
 // These specs send requests through the policies that the API server holds.
@@ -27,13 +28,13 @@ var _ = Describe("A request for a model that takes every credential", Ordered, f
 	})
 
 	// ok is a request with good answers from everybody who could be asked.
-	ok := func(headers map[string]any) inference {
-		r := inference{headers: headers, validate: validKey("anne", "gold", "engineers"), selected: replies(goldReply(model))}
+	ok := func(headers map[string]any) enforced.Request {
+		r := enforced.Request{Headers: headers, Validate: validKey("anne", "gold", "engineers"), Selected: replies(goldReply(model))}
 		switch headers["authorization"] {
 		case "Bearer " + jwtToken:
-			r.claims = claimsOf("anne", "engineers")
+			r.Claims = claimsOf("anne", "engineers")
 		case "Bearer " + opaqueToken:
-			r.review = reviewOf("anne", "engineers")
+			r.Review = reviewOf("anne", "engineers")
 		}
 		return r
 	}
@@ -45,8 +46,8 @@ var _ = Describe("A request for a model that takes every credential", Ordered, f
 	DescribeTable("is known by its credential, wherever that stands (A.8, 9.4.70, 9.4.78, 9.4.79, W-12)",
 		func(headers map[string]any, by, key string) {
 			g := w.gateway(model)
-			a := g.serve(ok(headers))
-			Expect(g.failed).To(BeEmpty())
+			a := g.Serve(ok(headers))
+			Expect(g.Failed).To(BeEmpty())
 			Expect(a.By).To(Equal(by))
 			if by == "" {
 				Expect(a.Status).To(Equal(401))
@@ -84,35 +85,35 @@ var _ = Describe("A request for a model that takes every credential", Ordered, f
 		for _, headers := range []map[string]any{bearer(apiKey), bearer(jwtToken), bearer(opaqueToken), xAPIKey(apiKey), both(apiKey, otherKey), both(jwtToken, apiKey)} {
 			r := ok(headers)
 			for _, absent := range []string{"", "valid", "userId", "username", "keyId", "keyName", "groups", "subscription"} {
-				r.validate = replies(without(keyReply, absent))
-				g.serve(r)
+				r.Validate = replies(without(keyReply, absent))
+				g.Serve(r)
 			}
 			r = ok(headers)
 			for _, absent := range []string{"name", "namespace", "phase", "accessAllowed", "resolvedModel", "subscriptionId"} {
-				r.selected = replies(without(goldReply(model), absent))
-				g.serve(r)
-				r.selected = replies(with(goldReply(model), absent, nil))
-				g.serve(r)
+				r.Selected = replies(without(goldReply(model), absent))
+				g.Serve(r)
+				r.Selected = replies(with(goldReply(model), absent, nil))
+				g.Serve(r)
 			}
-			r.validate, r.selected = replies(map[string]any{}), replies(map[string]any{})
-			g.serve(r)
-			r.validate, r.selected = nil, nil
-			g.serve(r)
+			r.Validate, r.Selected = replies(map[string]any{}), replies(map[string]any{})
+			g.Serve(r)
+			r.Validate, r.Selected = nil, nil
+			g.Serve(r)
 		}
 		for _, absent := range []string{"sub", "preferred_username", "azp", "groups"} {
 			r := ok(bearer(jwtToken))
-			r.claims = without(claimsOf("anne", "engineers"), absent)
-			g.serve(r)
+			r.Claims = without(claimsOf("anne", "engineers"), absent)
+			g.Serve(r)
 		}
 		r := ok(bearer(opaqueToken))
-		r.review = map[string]any{"authenticated": true}
-		g.serve(r)
-		Expect(g.failed).To(BeEmpty())
+		r.Review = map[string]any{"authenticated": true}
+		g.Serve(r)
+		Expect(g.Failed).To(BeEmpty())
 	})
 
 	It("hands headers on that all say something, whoever calls (A34)", func() {
 		for _, headers := range []map[string]any{bearer(apiKey), bearer(jwtToken), bearer(opaqueToken), xAPIKey(apiKey)} {
-			a := w.gateway(model).serve(ok(headers))
+			a := w.gateway(model).Serve(ok(headers))
 			Expect(a.Headers).To(Equal(map[string]any{
 				"X-MaaS-Username": "anne", "X-MaaS-Group": `["system:authenticated","engineers"]`, "X-MaaS-Subscription": "gold",
 			}), "%v", headers)
@@ -122,39 +123,41 @@ var _ = Describe("A request for a model that takes every credential", Ordered, f
 	It("passes with a key whose reply lacks what is not needed to decide (A35)", func() {
 		for _, absent := range []string{"subscription", "userId", "keyId", "keyName"} {
 			r := ok(bearer(apiKey))
-			r.validate = replies(without(r.validate(nil).(map[string]any), absent))
-			a := w.gateway(model).serve(r)
+			r.Validate = replies(without(r.Validate(nil).(map[string]any), absent))
+			a := w.gateway(model).Serve(r)
 			Expect(a.Status).To(Equal(200), "without %s", absent)
 		}
 	})
 
 	DescribeTable("is refused when somebody does not vouch for it, rule by rule (W-08, W-11, A30)",
-		func(change func(*inference)) {
+		func(change func(*enforced.Request)) {
 			r := ok(bearer(apiKey))
 			change(&r)
-			Expect(w.gateway(model).serve(r).Status).To(Equal(403))
+			Expect(w.gateway(model).Serve(r).Status).To(Equal(403))
 		},
-		Entry("maas-api does not answer about the key", func(r *inference) { r.validate = nil }),
-		Entry("the key is not valid", func(r *inference) { r.validate = replies(map[string]any{"valid": false}) }),
-		Entry("the reply says valid as a text", func(r *inference) { r.validate = replies(map[string]any{"valid": "true", "username": "anne"}) }),
-		Entry("the key has no user", func(r *inference) { r.validate = replies(map[string]any{"valid": true, "groups": []any{"engineers"}}) }),
-		Entry("maas-api does not answer about subscriptions", func(r *inference) { r.selected = nil }),
-		Entry("it answers with nothing", func(r *inference) { r.selected = replies(map[string]any{}) }),
-		Entry("it answers for another model", func(r *inference) { r.selected = replies(with(goldReply(model), "resolvedModel", "llm/other")) }),
-		Entry("it does not grant access", func(r *inference) { r.selected = replies(with(goldReply(model), "accessAllowed", false)) }),
-		Entry("it says nothing of access", func(r *inference) { r.selected = replies(without(goldReply(model), "accessAllowed")) }),
-		Entry("the subscription waits", func(r *inference) { r.selected = replies(with(goldReply(model), "phase", "Pending")) }),
-		Entry("the subscription failed", func(r *inference) { r.selected = replies(with(goldReply(model), "phase", "Failed")) }),
-		Entry("the subscription is going", func(r *inference) {
-			r.selected = replies(with(goldReply(model), "deletionTimestamp", "2026-01-01T00:00:00Z"))
+		Entry("maas-api does not answer about the key", func(r *enforced.Request) { r.Validate = nil }),
+		Entry("the key is not valid", func(r *enforced.Request) { r.Validate = replies(map[string]any{"valid": false}) }),
+		Entry("the reply says valid as a text", func(r *enforced.Request) { r.Validate = replies(map[string]any{"valid": "true", "username": "anne"}) }),
+		Entry("the key has no user", func(r *enforced.Request) {
+			r.Validate = replies(map[string]any{"valid": true, "groups": []any{"engineers"}})
 		}),
-		Entry("the caller is no subject of an auth policy", func(r *inference) { r.validate = validKey("mallory", "gold", "strangers") }),
+		Entry("maas-api does not answer about subscriptions", func(r *enforced.Request) { r.Selected = nil }),
+		Entry("it answers with nothing", func(r *enforced.Request) { r.Selected = replies(map[string]any{}) }),
+		Entry("it answers for another model", func(r *enforced.Request) { r.Selected = replies(with(goldReply(model), "resolvedModel", "llm/other")) }),
+		Entry("it does not grant access", func(r *enforced.Request) { r.Selected = replies(with(goldReply(model), "accessAllowed", false)) }),
+		Entry("it says nothing of access", func(r *enforced.Request) { r.Selected = replies(without(goldReply(model), "accessAllowed")) }),
+		Entry("the subscription waits", func(r *enforced.Request) { r.Selected = replies(with(goldReply(model), "phase", "Pending")) }),
+		Entry("the subscription failed", func(r *enforced.Request) { r.Selected = replies(with(goldReply(model), "phase", "Failed")) }),
+		Entry("the subscription is going", func(r *enforced.Request) {
+			r.Selected = replies(with(goldReply(model), "deletionTimestamp", "2026-01-01T00:00:00Z"))
+		}),
+		Entry("the caller is no subject of an auth policy", func(r *enforced.Request) { r.Validate = validKey("mallory", "gold", "strangers") }),
 	)
 
 	DescribeTable("cannot say who it comes from (9.4.71, W-23)",
 		func(header string) {
 			for _, credential := range []string{apiKey, jwtToken, opaqueToken} {
-				Expect(w.gateway(model).serve(ok(with(bearer(credential), header, ""))).Status).To(Equal(403), credential)
+				Expect(w.gateway(model).Serve(ok(with(bearer(credential), header, ""))).Status).To(Equal(403), credential)
 			}
 		},
 		Entry("by X-MaaS-Username", "x-maas-username"),
@@ -169,8 +172,8 @@ var _ = Describe("A request for a model that takes every credential", Ordered, f
 			if claims["azp"] == nil {
 				delete(claims, "azp")
 			}
-			r.claims = claims
-			Expect(w.gateway(model).serve(r).Status).To(Equal(status))
+			r.Claims = claims
+			Expect(w.gateway(model).Serve(r).Status).To(Equal(status))
 		},
 		Entry("azp names the client", nil, 200),
 		Entry("azp names another", map[string]any{"azp": "other"}, 403),
@@ -187,12 +190,12 @@ var _ = Describe("A request for a model that takes every credential", Ordered, f
 	It("has a cache entry of its own as soon as it asks something else (9.4.69, W-24)", func() {
 		g := w.gateway(model)
 		bodies := map[any]any{}
-		for i, r := range []inference{
+		for i, r := range []enforced.Request{
 			token("a", "engineers"), token("a", "engineers", "x"), token("a", "engineers,x"), token("a|engineers"), token("a"), token("aengineers"),
-			{headers: with(bearer(opaqueToken), "x-maas-subscription", "engineers"), review: reviewOf("a")},
-			{headers: with(bearer(opaqueToken), "x-maas-subscription", "1:a"), review: reviewOf("a")},
+			{Headers: with(bearer(opaqueToken), "x-maas-subscription", "engineers"), Review: reviewOf("a")},
+			{Headers: with(bearer(opaqueToken), "x-maas-subscription", "1:a"), Review: reviewOf("a")},
 		} {
-			a := g.serve(r)
+			a := g.Serve(r)
 			Expect(a.Cached["subscription-info"]).NotTo(BeEmpty())
 			if body, taken := bodies[a.Cached["subscription-info"]]; taken {
 				Expect(a.Asked["subscription-info"]).To(Equal(body), "request %d", i)
@@ -200,28 +203,26 @@ var _ = Describe("A request for a model that takes every credential", Ordered, f
 			bodies[a.Cached["subscription-info"]] = a.Asked["subscription-info"]
 		}
 		Expect(len(bodies)).To(BeNumerically(">=", 6))
-		Expect(g.serve(ok(bearer(apiKey))).Cached["apiKeyValidation"]).To(ContainSubstring(apiKey))
+		Expect(g.Serve(ok(bearer(apiKey))).Cached["apiKeyValidation"]).To(ContainSubstring(apiKey))
 	})
 
 	It("asks for the model by its own name, whatever a header says (decides 9.4.85, 9.4.86, W-09)", func() {
-		a := w.gateway(model).serve(ok(with(bearer(apiKey), "x-gateway-model-name", "other")))
+		a := w.gateway(model).Serve(ok(with(bearer(apiKey), "x-gateway-model-name", "other")))
 		Expect(a.Asked).To(HaveKeyWithValue("subscription-info", HaveKeyWithValue("requestedModel", model.String())))
 		Expect(fmt.Sprint(w.authPolicyOf(model).Object["spec"])).NotTo(Or(ContainSubstring("rego"), ContainSubstring("x-gateway-model-name")))
 	})
 
 	It("is judged by rules of which each can refuse, few in number (A39, B08)", func() {
 		g := w.gateway(model)
-		rules := g.section("authorization")
+		rules := g.Section("authorization")
 		Expect(len(rules)).To(BeNumerically("<=", 10))
 		refusing := map[string]bool{}
-		for _, r := range []inference{
+		for _, r := range []enforced.Request{
 			ok(with(bearer(apiKey), "x-maas-username", "x")),
-			{headers: bearer(jwtToken), claims: map[string]any{"iss": providerURL, "preferred_username": "system:x", "azp": "other"}},
-			{headers: bearer(apiKey)},
+			{Headers: bearer(jwtToken), Claims: map[string]any{"iss": providerURL, "preferred_username": "system:x", "azp": "other"}},
+			{Headers: bearer(apiKey)},
 		} {
-			in := r.variables()
-			_, in["auth"].(map[string]any)["identity"] = g.authenticate(r, in)
-			for _, rule := range g.denials(in) {
+			for _, rule := range g.Denials(r) {
 				refusing[rule] = true
 			}
 		}
@@ -232,10 +233,10 @@ var _ = Describe("A request for a model that takes every credential", Ordered, f
 	It("is answered with texts of maas-api as they are, never with a piece of an expression (B13)", func() {
 		r := ok(bearer(apiKey))
 		const text = "line one\nline \"two\" \\ ${x} {{y}}"
-		r.selected = replies(map[string]any{"error": "not_found", "message": text})
+		r.Selected = replies(map[string]any{"error": "not_found", "message": text})
 		g := w.gateway(model)
-		a := g.serve(r)
-		Expect(g.failed).To(BeEmpty())
+		a := g.Serve(r)
+		Expect(g.Failed).To(BeEmpty())
 		Expect([]any{a.Status, a.Message}).To(Equal([]any{403, text}))
 	})
 })
@@ -263,7 +264,7 @@ var _ = Describe("The provider of a tenant", func() {
 	jwt := func(w world, model types.NamespacedName) func() any {
 		return func() any {
 			GinkgoHelper()
-			oidc, _ := w.gateway(model).rules["authentication"].(map[string]any)["oidc-identities"].(map[string]any)
+			oidc, _ := w.gateway(model).Rules["authentication"].(map[string]any)["oidc-identities"].(map[string]any)
 			return oidc["jwt"]
 		}
 	}
@@ -272,14 +273,14 @@ var _ = Describe("The provider of a tenant", func() {
 		w := newWorld(ctx)
 		model, red := settled(w, nil)
 		Expect(w.authenticators(model)()).To(ConsistOf("api-keys", "openshift-identities"))
-		Expect(w.gateway(model).section("authorization")).NotTo(ContainElement(HavePrefix("oidc-")))
+		Expect(w.gateway(model).Section("authorization")).NotTo(ContainElement(HavePrefix("oidc-")))
 		for ttl, want := range map[int32]int64{0: 300, 30: 30, 600: 600} {
 			w.edit(red.registry, func() {
 				red.registry.Spec.OIDC = &v1alpha1.TenantExternalOIDCConfig{IssuerURL: providerURL, ClientID: clientID, TTL: ttl}
 			})
 			Eventually(jwt(w, model)).Should(Equal(map[string]any{"issuerUrl": providerURL, "ttl": want}))
 		}
-		Expect(w.gateway(model).section("authorization")).To(ContainElements("oidc-client-bound", "oidc-username-safe"))
+		Expect(w.gateway(model).Section("authorization")).To(ContainElements("oidc-client-bound", "oidc-username-safe"))
 		w.edit(red.registry, func() { red.registry.Spec.OIDC = nil })
 		Eventually(jwt(w, model)).Should(BeNil())
 	})

@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
+	"github.com/opendatahub-io/maas-operator/test/internal/enforced"
 )
 
 const (
@@ -45,8 +46,8 @@ type tokenLimit struct {
 }
 
 // limits reads the generated limits of a model by name, for Eventually.
-func (w world) limits(model types.NamespacedName) func() []tokenLimit {
-	return func() []tokenLimit {
+func (w world) limits(model types.NamespacedName) func() []enforced.Limit {
+	return func() []enforced.Limit {
 		GinkgoHelper()
 		policy := w.limitPolicy(model)
 		if policy == nil {
@@ -61,9 +62,9 @@ func (w world) limits(model types.NamespacedName) func() []tokenLimit {
 		raw, err := json.Marshal(policy.Object["spec"])
 		Expect(err).NotTo(HaveOccurred())
 		Expect(json.Unmarshal(raw, &spec)).To(Succeed())
-		var out []tokenLimit
+		var out []enforced.Limit
 		for _, name := range slices.Sorted(maps.Keys(spec.Limits)) {
-			l := tokenLimit{Name: name}
+			l := enforced.Limit{Name: name}
 			Expect(spec.Limits[name].When).To(HaveLen(1), "one condition")
 			l.Predicate = spec.Limits[name].When[0].Predicate
 			for _, counter := range spec.Limits[name].Counters {
@@ -76,7 +77,7 @@ func (w world) limits(model types.NamespacedName) func() []tokenLimit {
 }
 
 func limit(name, predicate string, counters ...string) any {
-	return Equal(tokenLimit{Name: name, Predicate: predicate, Counters: counters})
+	return Equal(enforced.Limit{Name: name, Predicate: predicate, Counters: counters})
 }
 
 func rate(limit int64, window string) v1alpha1.TokenRateLimit {

@@ -78,7 +78,7 @@ var _ = Describe("The governance of a model", func() {
 		Eventually(w.modelVerdict(granite, v1alpha1.ConditionGovernanceAttached)).Should(Equal("True/GovernancePaired"))
 		w.removeAll(paid)
 		Eventually(w.modelVerdict(granite, v1alpha1.ConditionGovernanceAttached)).Should(Equal("False/GovernanceGap"))
-		text, err := json.Marshal(w.modelRef(granite).Status)
+		text, err := json.Marshal(w.modelRef(granite).Status.Conditions)
 		Expect(err).NotTo(HaveOccurred())
 		Expect(string(text)).NotTo(Or(ContainSubstring("very-secret"), ContainSubstring(stage.TenantNamespace), ContainSubstring(string(paid.UID))))
 	})

@@ -10,6 +10,7 @@ import (
 
 	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
 	"github.com/opendatahub-io/maas-operator/test/builder"
+	"github.com/opendatahub-io/maas-operator/test/internal/enforced"
 )
 
 // These specs follow one request from the objects that users write to the limit
@@ -35,11 +36,11 @@ var _ = Describe("A request for a governed model", func() {
 		}
 	}
 	// call serves a completion of a user who is in groups.
-	call := func(username string, groups ...any) answer {
+	call := func(username string, groups ...any) enforced.Answer {
 		GinkgoHelper()
 		g := w.gateway(model)
-		a := g.serve(w.asking(token(username, groups...)))
-		Expect(g.failed).To(BeEmpty())
+		a := g.Serve(w.asking(token(username, groups...)))
+		Expect(g.Failed).To(BeEmpty())
 		return a
 	}
 
@@ -54,7 +55,7 @@ var _ = Describe("A request for a governed model", func() {
 		Expect(call("gast", "guests")).To(And(HaveField("Status", 403), HaveField("Message", Not(BeEmpty()))), "access, no subscription")
 		Expect(call("fremd", "strangers").Status).To(Equal(403), "a subscription, no access")
 		Expect(call("nobody").Status).To(Equal(403))
-		Expect(w.gateway(model).serve(w.asking(inference{headers: map[string]any{"accept": "*/*"}})).Status).To(Equal(401))
+		Expect(w.gateway(model).Serve(w.asking(enforced.Request{Headers: map[string]any{"accept": "*/*"}})).Status).To(Equal(401))
 	})
 
 	It("counts for the limit of its subscription; listing models is free, whatever the query says (9.5.104, A07, A.9, B11, W-03)", func() {
@@ -71,8 +72,8 @@ var _ = Describe("A request for a governed model", func() {
 			at + "/v1/models?x=/v1/completions":      false,
 		} {
 			r := w.asking(token("anne", "engineers"))
-			r.path = path
-			a := w.gateway(model).serve(r)
+			r.Path = path
+			a := w.gateway(model).Serve(r)
 			Expect(a.Status).To(Equal(200))
 			if counts {
 				Expect(a.Counted).To(Equal(map[string][]any{"tokens-1-per-1m": {shortID(gold, model), "anne"}}), path)
@@ -97,7 +98,7 @@ var _ = Describe("A request for a governed model", func() {
 			"minute": "tokens-100-per-1m", "twin": "tokens-100-per-1m", "hour": "tokens-1000-per-1h", "both": "tokens-100-per-1m-1000-per-1h", "free": "tokens-unlimited",
 		} {
 			r := w.asking(token(name, "engineers"))
-			a := w.gateway(model).serve(r)
+			a := w.gateway(model).Serve(r)
 			Expect(a.Status).To(Equal(200), name)
 			Expect(a.Counted).To(And(HaveLen(1), HaveKey(limit)), name)
 		}
@@ -123,8 +124,8 @@ var _ = Describe("A request for a governed model", func() {
 		Expect(call("anne", "engineers", large, small)).To(And(HaveField("Status", 403), HaveField("Message", ContainSubstring("multiple subscriptions"))))
 		for _, s := range []*v1alpha1.MaaSSubscription{gold, silver} {
 			r := token("anne", "engineers", large, small)
-			r.headers = with(r.headers, "x-maas-subscription", s.Name)
-			a := w.gateway(model).serve(w.asking(r))
+			r.Headers = with(r.Headers, "x-maas-subscription", s.Name)
+			a := w.gateway(model).Serve(w.asking(r))
 			Expect(a.Status).To(Equal(200))
 			Expect(a.Counted).To(And(HaveLen(1), ContainElement([]any{shortID(s, model), "anne"})))
 		}
@@ -136,10 +137,10 @@ var _ = Describe("A request for a governed model", func() {
 	It("learns nothing of subscriptions that are not the caller's: an unknown name has the same answer (decision 9)", func() {
 		theirs := w.subscription("theirs").Owners([]string{"strangers"}, nil).Limit(model, 5, "1m").Obj()
 		subscribed(theirs, w.subscription("gold").Limit(model, 100, "1m").Obj())
-		asks := func(name string) answer {
+		asks := func(name string) enforced.Answer {
 			r := token("anne", "engineers")
-			r.headers = with(r.headers, "x-maas-subscription", name)
-			return w.gateway(model).serve(w.asking(r))
+			r.Headers = with(r.Headers, "x-maas-subscription", name)
+			return w.gateway(model).Serve(w.asking(r))
 		}
 		known, unknown := asks(theirs.Name), asks("no-such-subscription")
 		Expect(known.Status).To(Equal(403))
@@ -149,8 +150,8 @@ var _ = Describe("A request for a governed model", func() {
 	It("with a key has the key's subscription, whatever the header asks for (decision 9)", func() {
 		gold, silver := w.subscription("gold").Limit(model, 100, "1m").Obj(), w.subscription("silver").Limit(model, 10, "1m").Obj()
 		subscribed(gold, silver)
-		r := w.asking(inference{headers: with(bearer(apiKey), "x-maas-subscription", silver.Name), validate: validKey("anne", gold.Name, "engineers")})
-		Expect(w.gateway(model).serve(r).Counted).To(Equal(map[string][]any{"tokens-100-per-1m": {shortID(gold, model), "anne"}}))
+		r := w.asking(enforced.Request{Headers: with(bearer(apiKey), "x-maas-subscription", silver.Name), Validate: validKey("anne", gold.Name, "engineers")})
+		Expect(w.gateway(model).Serve(r).Counted).To(Equal(map[string][]any{"tokens-100-per-1m": {shortID(gold, model), "anne"}}))
 	})
 
 	It("works at the healthy model of a Degraded subscription; at a Failed one's it is refused (9.5.106)", func() {
@@ -174,7 +175,7 @@ var _ = Describe("A request for a governed model", func() {
 		w.edit(gold, func() { gold.Spec.ModelRefs[1].TokenRateLimits[0].Limit = 200 })
 		Eventually(w.phase(gold)).Should(Equal(v1alpha1.PhaseDegraded))
 		Expect(call("anne", "engineers").Status).To(Equal(200))
-		Expect(w.gateway(second).serve(w.asking(token("anne", "engineers"))).Status).To(Equal(403))
+		Expect(w.gateway(second).Serve(w.asking(token("anne", "engineers"))).Status).To(Equal(403))
 	})
 
 	It("is refused once the last subscription is gone, and its limit is gone too (9.5.107)", func() {

@@ -95,7 +95,7 @@ var _ = Describe("An object stored before today's rules", func() {
 		Eventually(entries(w, empty)).Should(HaveExactElements(HaveField("Reason", v1alpha1.ReasonInvalidSpec)))
 		Expect(w.limitPolicy(model)).To(BeNil())
 		Eventually(func() any { return w.authPolicyOf(model) }).ShouldNot(BeNil())
-		Expect(w.gateway(model).serve(w.asking(token("bob", "engineers"))).Status).To(Equal(403), "left out means refused")
+		Expect(w.gateway(model).Serve(w.asking(token("bob", "engineers"))).Status).To(Equal(403), "left out means refused")
 	})
 
 	It("with two entries for one model is refused for it: nobody knows which was meant (A93)", func(ctx SpecContext) {
