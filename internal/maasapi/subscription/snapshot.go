@@ -83,7 +83,7 @@ func (s *Snapshot) AppendSelectReply(dst []byte, c entitlement.Caller, r entitle
 	if err != nil {
 		return AppendRefusal(dst, err)
 	}
-	return s.appendSelection(dst, &selection)
+	return s.AppendSelection(dst, &selection)
 }
 
 // Minter picks subscriptions for new keys from the latest snapshot.
