@@ -42,6 +42,18 @@ func (b *ModelRefBuilder) Tenant(name string) *ModelRefBuilder {
 	return b
 }
 
+// Annotate sets the annotations.
+func (b *ModelRefBuilder) Annotate(annotations map[string]string) *ModelRefBuilder {
+	b.object.Annotations = annotations
+	return b
+}
+
+// Status replaces the status, for a test that writes it as the operator would.
+func (b *ModelRefBuilder) Status(status v1alpha1.MaaSModelRefStatus) *ModelRefBuilder {
+	b.object.Status = status
+	return b
+}
+
 // Obj is the object; the builder can go on making others.
 func (b *ModelRefBuilder) Obj() *v1alpha1.MaaSModelRef { return b.object.DeepCopy() }
 

@@ -4,6 +4,8 @@
 package builder
 
 import (
+	"slices"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -61,6 +63,59 @@ func (b *SubscriptionBuilder) Priority(priority int32) *SubscriptionBuilder {
 func (b *SubscriptionBuilder) Labels(labels map[string]string) *SubscriptionBuilder {
 	b.object.Labels = labels
 	return b
+}
+
+// Annotate sets the annotations.
+func (b *SubscriptionBuilder) Annotate(annotations map[string]string) *SubscriptionBuilder {
+	b.object.Annotations = annotations
+	return b
+}
+
+// Metadata says to whom the usage is attributed.
+func (b *SubscriptionBuilder) Metadata(metadata v1alpha1.TokenMetadata) *SubscriptionBuilder {
+	b.object.Spec.TokenMetadata = &metadata
+	return b
+}
+
+// Price sets the price of the model added last.
+func (b *SubscriptionBuilder) Price(perToken string) *SubscriptionBuilder {
+	b.object.Spec.ModelRefs[len(b.object.Spec.ModelRefs)-1].BillingRate = &v1alpha1.BillingRate{PerToken: perToken}
+	return b
+}
+
+// Phase sets the status as the operator would in that phase, for a test in which
+// it does not run: of an Active or Degraded subscription every model's limits are
+// in force but those of the unready ones, named <namespace>/<name>.
+func (b *SubscriptionBuilder) Phase(phase v1alpha1.Phase, unready ...string) *SubscriptionBuilder {
+	works := phase == v1alpha1.PhaseActive || phase == v1alpha1.PhaseDegraded
+	status := v1alpha1.MaaSSubscriptionStatus{
+		Phase: phase, ObservedGeneration: 1, RateLimitIdentity: v1alpha1.RateLimitIdentityShort,
+		Conditions: []metav1.Condition{readyCondition(phase == v1alpha1.PhaseActive)},
+	}
+	for _, m := range b.object.Spec.ModelRefs {
+		ref := v1alpha1.ResourceRefStatus{
+			Namespace: m.Namespace, Name: m.Name, Ready: works && !slices.Contains(unready, m.Namespace+"/"+m.Name),
+		}
+		limits := ref
+		limits.Name = "maas-trlp-" + m.Name
+		ref.Ready = true
+		status.ModelRefStatuses = append(status.ModelRefStatuses, v1alpha1.ModelRefStatus{ResourceRefStatus: ref})
+		status.TokenRateLimitStatuses = append(status.TokenRateLimitStatuses,
+			v1alpha1.TokenRateLimitStatus{ResourceRefStatus: limits, Model: m.Name})
+	}
+	b.object.Status = status
+	return b
+}
+
+func readyCondition(ready bool) metav1.Condition {
+	status := metav1.ConditionFalse
+	if ready {
+		status = metav1.ConditionTrue
+	}
+	return metav1.Condition{
+		Type: string(v1alpha1.ConditionReady), Status: status, Reason: "Evaluated", ObservedGeneration: 1,
+		LastTransitionTime: metav1.Now(),
+	}
 }
 
 // Obj is the object; the builder can go on making others.
