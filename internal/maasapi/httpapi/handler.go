@@ -157,8 +157,7 @@ func (h *Handler) serve(x *exchange, r *http.Request, e, slash *endpoint) {
 	case e.route.Handler == nil:
 		notFound(x)
 	case r.ContentLength > e.maxBody:
-		x.Header().Set("Connection", "close")
-		WriteTooLarge(x, e.route.Family, e.maxBody)
+		tooLarge(x, r, e)
 	default:
 		h.handle(x, r, e)
 	}
@@ -176,6 +175,21 @@ func (h *Handler) handle(x *exchange, r *http.Request, e *endpoint) {
 		inner.Body = http.MaxBytesReader(x.ResponseWriter, r.Body, e.maxBody)
 	}
 	e.route.Handler.ServeHTTP(x, inner)
+}
+
+// tooLarge refuses a body by its announced length. The server is then made to
+// notice that the body went over a bound, because it otherwise closes the
+// connection at once, and the client loses the answer while it still sends.
+func tooLarge(x *exchange, r *http.Request, e *endpoint) {
+	if r.ProtoMajor != 1 || r.Header.Get("Expect") != "" {
+		WriteTooLarge(x, e.route.Family, e.maxBody)
+		return
+	}
+	x.Header().Set("Connection", "close")
+	WriteTooLarge(x, e.route.Family, e.maxBody)
+	if http.NewResponseController(x).Flush() == nil {
+		_, _ = http.MaxBytesReader(x.ResponseWriter, r.Body, 0).Read(make([]byte, 1)) // The error is the point.
+	}
 }
 
 // notFound is the answer for unknown paths and for wrong verbs alike.
