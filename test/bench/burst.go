@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/opendatahub-io/maas-operator/test/internal/scrape"
 	"github.com/opendatahub-io/maas-operator/test/testenv/audit"
 )
 
@@ -196,7 +197,7 @@ func (w *world) idle(ctx context.Context, s *Scenario) error {
 	}
 	s.add("idle: writes", Count, made.count(audit.IsWrite()), atMost(0))
 	s.add("idle: other calls", Count, made.count(audit.Not(audit.IsWrite())))
-	s.add("idle: reconciles", Runs, now.metrics.sum(reconcileTotal)-begin.metrics.sum(reconcileTotal))
+	s.add("idle: reconciles", Runs, now.metrics.Sum(reconcileTotal)-begin.metrics.Sum(reconcileTotal))
 	return nil
 }
 
@@ -206,14 +207,14 @@ func (w *world) memory(ctx context.Context, s *Scenario) error {
 	if err != nil {
 		return err
 	}
-	page, err := scrape(ctx, w.stage.Operator.MetricsURL())
+	page, err := scrape.Get(ctx, w.stage.Operator.MetricsURL())
 	if err != nil {
 		return err
 	}
 	s.add("memory of the process", MiB, held.now, aimingAt(aimOfMemory))
 	s.add("memory of the process, peak", MiB, held.peak, aimingAt(aimOfMemory))
-	s.add("heap in use", MiB, page.sum("go_memstats_heap_inuse_bytes")/bytesPerMiB)
-	s.add("goroutines", Objects, page.sum("go_goroutines"))
+	s.add("heap in use", MiB, page.Sum("go_memstats_heap_inuse_bytes")/bytesPerMiB)
+	s.add("goroutines", Objects, page.Sum("go_goroutines"))
 	return w.heap(ctx, "idle")
 }
 

@@ -4,11 +4,7 @@
 package bench
 
 import (
-	"bufio"
-	"context"
 	"fmt"
-	"io"
-	"net/http"
 	"os"
 	"strconv"
 	"strings"
@@ -63,61 +59,4 @@ func processorTime(pid int) (float64, error) {
 		ticks += n
 	}
 	return ticks / clockTicks, nil
-}
-
-// samples are the values of a metrics page by series.
-type samples map[string]float64
-
-// scrape reads a metrics page.
-func scrape(ctx context.Context, url string) (samples, error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
-	if err != nil {
-		return nil, fmt.Errorf("read metrics: %w", err)
-	}
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		return nil, fmt.Errorf("read metrics: %w", err)
-	}
-	defer func() { _ = response.Body.Close() }()
-	return parseSamples(response.Body)
-}
-
-// parseSamples reads the text format as far as "series value" lines go.
-func parseSamples(r io.Reader) (samples, error) {
-	out := samples{}
-	lines := bufio.NewScanner(r)
-	for lines.Scan() {
-		line := lines.Text()
-		at := strings.LastIndexByte(line, ' ')
-		if strings.HasPrefix(line, "#") || at < 0 {
-			continue
-		}
-		value, err := strconv.ParseFloat(line[at+1:], 64)
-		if err != nil {
-			return nil, fmt.Errorf("read metric %q: %w", line, err)
-		}
-		out[line[:at]] = value
-	}
-	if err := lines.Err(); err != nil {
-		return nil, fmt.Errorf("read metrics: %w", err)
-	}
-	return out, nil
-}
-
-// sum adds up all series of a metric that hold all given texts.
-func (s samples) sum(metric string, parts ...string) float64 {
-	total := 0.0
-series:
-	for name, value := range s {
-		if name != metric && !strings.HasPrefix(name, metric+"{") {
-			continue
-		}
-		for _, part := range parts {
-			if !strings.Contains(name, part) {
-				continue series
-			}
-		}
-		total += value
-	}
-	return total
 }

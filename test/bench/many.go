@@ -131,7 +131,7 @@ func (w *world) rest(ctx context.Context, s *Scenario, begin mark) error {
 		if used, err = w.mark(ctx); err != nil {
 			return err
 		}
-		if now := used.metrics.sum(reconcileTotal); now != looks || last.at.IsZero() {
+		if now := used.metrics.Sum(reconcileTotal); now != looks || last.at.IsZero() {
 			looks, last = now, used
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/go-logr/logr"
 	ctrl "sigs.k8s.io/controller-runtime"
 
+	"github.com/opendatahub-io/maas-operator/test/internal/scrape"
 	"github.com/opendatahub-io/maas-operator/test/stage"
 	"github.com/opendatahub-io/maas-operator/test/standins"
 	"github.com/opendatahub-io/maas-operator/test/standins/kuadrant"
@@ -88,7 +89,7 @@ type mark struct {
 	log     audit.Mark
 	at      time.Time
 	seconds float64
-	metrics samples
+	metrics scrape.Samples
 }
 
 func (w *world) mark(ctx context.Context) (m mark, err error) {
@@ -96,13 +97,13 @@ func (w *world) mark(ctx context.Context) (m mark, err error) {
 		return m, err
 	}
 	if !w.stage.Operator.Alive() {
-		m.at, m.metrics = time.Now(), samples{}
+		m.at, m.metrics = time.Now(), scrape.Samples{}
 		return m, nil
 	}
 	if m.seconds, err = processorTime(w.stage.Operator.PID()); err != nil {
 		return m, err
 	}
-	m.metrics, err = scrape(ctx, w.stage.Operator.MetricsURL())
+	m.metrics, err = scrape.Get(ctx, w.stage.Operator.MetricsURL())
 	m.at = time.Now()
 	return m, err
 }
@@ -139,7 +140,7 @@ const reconcileTotal = "controller_runtime_reconcile_total"
 // reconciles returns how many reconciles a controller ended since the mark.
 func (m mark) reconciles(now mark, controller string) float64 {
 	part := fmt.Sprintf("controller=%q", controller)
-	return now.metrics.sum(reconcileTotal, part) - m.metrics.sum(reconcileTotal, part)
+	return now.metrics.Sum(reconcileTotal, part) - m.metrics.Sum(reconcileTotal, part)
 }
 
 // each calls work for every number below n from several goroutines, and ends at
