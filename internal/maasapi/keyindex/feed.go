@@ -24,6 +24,10 @@ type Position struct {
 	// Xid is the transaction below which everything is contained in what has been
 	// read. It never falls while the database is the same.
 	Xid uint64
+	// Snapshot is the feed's own note of which later transactions are contained
+	// too, so that a long transaction of others does not have everything read again.
+	// It may be empty.
+	Snapshot string
 	// Database identifies the database and its history. When it changes, what was
 	// read before means nothing any more. It changes with every start of the
 	// server too, because only a server that is down can be put back to an older

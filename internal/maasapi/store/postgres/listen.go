@@ -1,0 +1,143 @@
+// Copyright The maas-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package postgres
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+const (
+	// echoEvery is the longest silence on the listening connection, echoTimeout the
+	// longest wait for what it says to itself.
+	echoEvery   = 5 * time.Second
+	echoTimeout = 2 * time.Second
+
+	channel = "maas_keys"
+	// everyTenant is the payload of changes to all keys.
+	everyTenant = ""
+)
+
+const (
+	listen     = `LISTEN maas_keys`
+	tenantHash = `SELECT md5($1)`
+	sendEcho   = `SELECT pg_notify('maas_keys', $1)`
+)
+
+var (
+	// ErrPooled is returned by [Store.Listen] when a pooler lends the connection
+	// out between transactions, so that nothing can be listened to.
+	ErrPooled = errors.New("listen for changes: a connection pooler stands before the database")
+
+	errNoEcho = &Error{Operation: "listen for changes", Reason: "the connection no longer carries notifications"}
+)
+
+// Listen implements [keyindex.Feed]. It has a connection of its own.
+func (s *Store) Listen(ctx context.Context, notify func()) error {
+	err := s.listen(ctx, notify)
+	if errors.Is(err, ErrPooled) {
+		return err
+	}
+	return clean("listen for changes", err)
+}
+
+func (s *Store) listen(ctx context.Context, notify func()) error {
+	config, err := connConfig(s.opts.URL, s.opts.ApplicationName+" listener")
+	if err != nil {
+		return err
+	}
+	connecting, cancel := context.WithTimeout(ctx, connectTimeout)
+	defer cancel()
+	conn, err := pgx.ConnectConfig(connecting, config)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		closing, done := context.WithTimeout(context.WithoutCancel(ctx), echoTimeout)
+		defer done()
+		_ = conn.Close(closing) // The server notices without it.
+	}()
+	direct, err := settle(connecting, conn, s.opts.StatementTimeout)
+	if err != nil {
+		return err
+	}
+	if !direct {
+		return ErrPooled
+	}
+	l := listener{conn: conn, notify: notify, echo: rand.Text()}
+	if err := conn.QueryRow(connecting, tenantHash, s.opts.Tenant).Scan(&l.tenant); err != nil {
+		return err
+	}
+	if _, err := conn.Exec(connecting, listen); err != nil {
+		return err
+	}
+	notify()
+	for {
+		if err := l.round(ctx); err != nil {
+			return err
+		}
+	}
+}
+
+// listener is a connection that listens.
+type listener struct {
+	conn   *pgx.Conn
+	notify func()
+	// tenant is the payload of changes to the tenant's keys, echo that of what the
+	// connection says to itself; that of others means nothing to it.
+	tenant, echo string
+}
+
+// round waits for notifications until there is silence, and then makes sure that
+// they still arrive.
+func (l *listener) round(ctx context.Context) error {
+	for {
+		heard, err := l.hear(ctx, echoEvery)
+		if err != nil {
+			return err
+		}
+		if heard == "" {
+			break
+		}
+	}
+	asking, cancel := context.WithTimeout(ctx, echoTimeout)
+	defer cancel()
+	if _, err := l.conn.Exec(asking, sendEcho, l.echo); err != nil {
+		return err
+	}
+	for {
+		heard, err := l.hear(asking, echoTimeout)
+		switch {
+		case err != nil:
+			return err
+		case heard == "":
+			return errNoEcho
+		case heard == channel+l.echo:
+			return nil
+		}
+	}
+}
+
+// hear waits for one notification and passes it on. It returns what it said, or
+// nothing if there was none in time.
+func (l *listener) hear(ctx context.Context, timeout time.Duration) (string, error) {
+	waiting, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	notification, err := l.conn.WaitForNotification(waiting)
+	switch {
+	case err == nil:
+		if notification.Payload == l.tenant || notification.Payload == everyTenant {
+			l.notify()
+		}
+		return notification.Channel + notification.Payload, nil
+	case waiting.Err() != nil && ctx.Err() == nil && !l.conn.IsClosed():
+		return "", nil
+	default:
+		return "", err
+	}
+}
