@@ -8,6 +8,7 @@ import (
 	"crypto/subtle"
 	"encoding/base64"
 	"encoding/json"
+	"strings"
 	"time"
 )
 
@@ -83,7 +84,8 @@ func check(body []byte, b binding) []byte {
 // parseCursor reads what [formatCursor] wrote for the same search.
 func parseCursor(text string, b binding, by SortField) (*Position, error) {
 	raw, err := cursorEncoding.DecodeString(text)
-	if err != nil || len(raw) < checkLength || b == (binding{}) {
+	// The decoder passes over line breaks.
+	if err != nil || len(raw) < checkLength || strings.ContainsAny(text, "\r\n") || b == (binding{}) {
 		return nil, badCursor()
 	}
 	body := raw[checkLength:]
