@@ -5,7 +5,6 @@ package e2e
 
 import (
 	"fmt"
-	"strings"
 	"sync"
 	"time"
 
@@ -16,11 +15,11 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/sets"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
 	"github.com/opendatahub-io/maas-operator/internal/kuadrant"
+	"github.com/opendatahub-io/maas-operator/test/internal/rights"
 	"github.com/opendatahub-io/maas-operator/test/testenv"
 	"github.com/opendatahub-io/maas-operator/test/testenv/audit"
 )
@@ -126,25 +125,11 @@ var _ = Describe("The operator", Ordered, func() {
 	})
 
 	It("holds no right that it did not use", func() {
-		used := sets.New[string]()
 		events, err := stack.env.Audit().Events(audit.ByUser(testenv.OperatorUser))
 		Expect(err).NotTo(HaveOccurred())
-		for _, e := range events {
-			resource := e.Resource
-			if e.Subresource != "" {
-				resource += "/" + e.Subresource
-			}
-			used.Insert(right(e.APIGroup, resource, e.Verb))
-		}
-		var idle []string
-		for _, granted := range grantedRights() {
-			resource, verb, _ := strings.Cut(granted, " ")
-			// An informer may stream its list through a watch, or list where the server cannot.
-			informed := verb == "list" && used.Has(resource+" watch")
-			if !used.Has(granted) && !informed && rarelyUsed[granted] == "" {
-				idle = append(idle, granted)
-			}
-		}
+		granted, err := rights.Granted("config/rbac/role.yaml")
+		Expect(err).NotTo(HaveOccurred())
+		idle := rights.Idle(granted, rights.Used(events), rarelyUsed)
 		Expect(idle).To(BeEmpty(), "granted, never used")
 	})
 })

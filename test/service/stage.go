@@ -46,7 +46,7 @@ const (
 
 // Account is what the program runs as.
 func Account() testenv.Account {
-	return testenv.Account{Namespace: "maas-api", Name: "maas-api", Manifests: "config/maas-api/rbac"}
+	return testenv.Account{Namespace: "odh-ai-gateway-infra", Name: "maas-api", Manifests: "config/maas-api/rbac"}
 }
 
 // Options adjusts a stage. The zero value is the usual one.
