@@ -23,7 +23,7 @@ const (
 	// idleTimeout closes connections that nobody uses.
 	idleTimeout = 90 * time.Second
 	idleConns   = 100
-	idlePerHost = 10
+	idlePerHost = idleConns // All models are behind one gateway, most under one host.
 	// maxHeader bounds the header of an answer, in bytes.
 	maxHeader = 64 << 10
 	// portHTTPS is the gateway's port where neither its address nor a URL has one.

@@ -85,18 +85,14 @@ func (m Models) list(w http.ResponseWriter, r *http.Request, identity *httpapi.I
 		httpapi.WriteTyped(w, http.StatusInternalServerError, notConfigured, httpapi.ClassServer)
 		return
 	}
-	q := catalog.Query{Index: snapshot.Index(), Subscription: httpapi.Subscription(r), Credential: credential}
-	var err error
-	if httpapi.KeyCaller(r) {
-		q.Caller, err = entitlement.FromKey(identity.Username, identity.Groups, q.Subscription)
-	} else {
-		q.Caller, err = entitlement.FromToken(identity.Username, identity.Groups)
-	}
+	caller, err := callerOf(r, identity)
 	if err != nil {
 		httpapi.WriteTyped(w, http.StatusForbidden, unboundKey, httpapi.ClassPermission)
 		return
 	}
-	listing, err := m.Lister.List(r.Context(), q)
+	listing, err := m.Lister.List(r.Context(), catalog.Query{
+		Index: snapshot.Index(), Caller: caller, Subscription: httpapi.Subscription(r), Credential: credential,
+	})
 	if err != nil {
 		refuse(w, err)
 		return
