@@ -6,6 +6,7 @@ package keyapi
 import (
 	"fmt"
 	"net/http"
+	"strings"
 
 	"github.com/opendatahub-io/maas-operator/internal/maasapi/apikey"
 	"github.com/opendatahub-io/maas-operator/internal/maasapi/httpapi"
@@ -54,7 +55,7 @@ func (h Handlers) cleanup(w http.ResponseWriter, r *http.Request) {
 }
 
 func (h Handlers) revokeTenant(w http.ResponseWriter, r *http.Request) {
-	tenant := r.PathValue("tenant")
+	tenant := strings.TrimSpace(r.PathValue("tenant"))
 	count, err := h.Keys.RevokeTenant(r.Context(), tenant)
 	if err != nil {
 		fail(w, err)

@@ -20,10 +20,10 @@ type Handlers struct {
 // Routes lists the calls. No answer of theirs may be stored by anybody.
 func (h Handlers) Routes() []httpapi.Route {
 	public := func(method, pattern string, handler http.Handler) httpapi.Route {
-		return httpapi.Route{Method: method, Pattern: pattern, Audience: httpapi.Public, Handler: noStore(handler), NoStore: true}
+		return httpapi.Route{Method: method, Pattern: pattern, Audience: httpapi.Public, Handler: handler, NoStore: true}
 	}
 	internal := func(method, pattern string, handler http.HandlerFunc) httpapi.Route {
-		return httpapi.Route{Method: method, Pattern: pattern, Audience: httpapi.Internal, Handler: noStore(handler), NoStore: true}
+		return httpapi.Route{Method: method, Pattern: pattern, Audience: httpapi.Internal, Handler: handler, NoStore: true}
 	}
 	return []httpapi.Route{
 		public(http.MethodPost, "/v1/api-keys", httpapi.Strict(h.create)),
@@ -35,15 +35,6 @@ func (h Handlers) Routes() []httpapi.Route {
 		internal(http.MethodPost, "/internal/v1/api-keys/cleanup", h.cleanup),
 		internal(http.MethodDelete, "/internal/v1/tenants/{tenant}/api-keys", h.revokeTenant),
 	}
-}
-
-// noStore forbids to store an answer, whatever becomes of the request. It is
-// here so that the package is safe however its routes are served.
-func noStore(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Cache-Control", "no-store")
-		next.ServeHTTP(w, r)
-	})
 }
 
 // actor is who asks, from what the gateway says.
