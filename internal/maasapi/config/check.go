@@ -8,11 +8,15 @@ import (
 	"net"
 	"strconv"
 	"strings"
+	"time"
 
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-const maxTenantName = 253
+const (
+	maxTenantName    = 253
+	leastSnapshotAge = 30 * time.Second
+)
 
 // check judges settings that were read, alone and against each other.
 func (l *loader) check() {
@@ -113,6 +117,9 @@ func (l *loader) checkAmounts() {
 	}
 	if c.PollInterval >= c.CacheStaleAfter {
 		l.conflict("key-poll-interval", "key-cache-stale-after", "contradict each other: keys would be too old between two polls")
+	}
+	if c.SnapshotMaxAge > 0 && c.SnapshotMaxAge < leastSnapshotAge {
+		l.problem("snapshot-max-age", "is shorter than 30s: the API server is asked for a sign of life every 10s")
 	}
 	if c.GatewayAddress != "" && c.ProbeMode == ProbePolicy && l.given("probe-mode") {
 		l.warnings = append(l.warnings, l.names["gateway-address"]+" has no effect: "+l.names["probe-mode"]+" is policy, which asks no model")

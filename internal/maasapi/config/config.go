@@ -48,6 +48,8 @@ type General struct {
 	TenantUID             string
 	SubscriptionNamespace string
 	Kubeconfig            string
+	StartTimeout          time.Duration
+	SnapshotMaxAge        time.Duration // 0: no bound.
 	Debug                 bool
 	LogLevel              string
 	LogFormat             string
@@ -64,7 +66,6 @@ type Listeners struct {
 	// gateway adds. Only for meshes whose side-cars add such headers everywhere.
 	AllowGatewayMarked bool
 	TrustedProxies     []netip.Prefix
-	StartTimeout       time.Duration
 	ShutdownDrain      time.Duration
 	ShutdownTimeout    time.Duration
 }

@@ -44,6 +44,16 @@ func general() []Setting {
 			parse: text(func(c *Config) *string { return &c.Kubeconfig }),
 		},
 		{
+			Flag: "start-timeout", Env: "START_TIMEOUT", Default: "2m", Kind: kindDuration, Group: GroupGeneral,
+			Usage: "how long to wait at start for the database and for the Kubernetes API before giving up",
+			parse: duration(func(c *Config) *time.Duration { return &c.StartTimeout }, time.Second, time.Hour),
+		},
+		{
+			Flag: "snapshot-max-age", Env: "SNAPSHOT_MAX_AGE", Default: "0s", Kind: kindDuration, Group: GroupGeneral,
+			Usage: "how long the last contact with the Kubernetes API may be ago before everybody is refused; 0 sets no bound, else at least 30s",
+			parse: duration(func(c *Config) *time.Duration { return &c.SnapshotMaxAge }, 0, 24*time.Hour),
+		},
+		{
 			Flag: "debug", Env: "DEBUG_MODE", Default: "false", Kind: kindBool, Group: GroupGeneral,
 			Usage: "log at debug level unless --log-level is given, and answer cross-origin requests of pages on localhost",
 			parse: boolean(func(c *Config) *bool { return &c.Debug }),
@@ -103,11 +113,6 @@ func listeners() []Setting {
 
 func lifecycle() []Setting {
 	return []Setting{
-		{
-			Flag: "start-timeout", Env: "START_TIMEOUT", Default: "2m", Kind: kindDuration, Group: GroupListeners,
-			Usage: "how long to wait at start for the database and for the Kubernetes API before giving up",
-			parse: duration(func(c *Config) *time.Duration { return &c.StartTimeout }, time.Second, time.Hour),
-		},
 		{
 			Flag: "shutdown-drain", Env: "SHUTDOWN_DRAIN", Default: "5s", Kind: kindDuration, Group: GroupListeners,
 			Usage: "how long to go on serving as not ready before the listeners close",

@@ -25,7 +25,7 @@ func (h *Handler) recovered(x *exchange, e *endpoint, failure any) (abort bool) 
 	if fault := (runtime.Error)(nil); isError && errors.As(err, &fault) {
 		cause = fault.Error()
 	}
-	h.log.LogAttrs(x, slog.LevelError, "Handler panicked",
+	h.log.LogAttrs(x.Context, slog.LevelError, "Handler panicked",
 		slog.String("route", e.name), slog.String("request_id", x.id),
 		slog.String("cause", cause), slog.String("stacktrace", string(debug.Stack())))
 	if x.written {
