@@ -1,0 +1,186 @@
+// Copyright The maas-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"crypto/rand"
+	"crypto/tls"
+	"fmt"
+	"log/slog"
+	"maps"
+	"net"
+	"net/http"
+	"net/http/httputil"
+	"net/url"
+	"path"
+	"slices"
+	"strings"
+)
+
+// healthPath of maas-api is open to everybody.
+const healthPath = "/maas-api/health"
+
+// backendFlag collects --backend: where backends really are.
+type backendFlag map[string]*url.URL
+
+// String lists the backends that are known.
+func (b backendFlag) String() string { return strings.Join(slices.Sorted(maps.Keys(b)), ", ") }
+
+// Set adds <namespace>/<service>[:<port>]=<URL>.
+func (b *backendFlag) Set(text string) error {
+	name, target, found := strings.Cut(text, "=")
+	u, err := url.Parse(target)
+	if !found || err != nil || strings.Count(name, "/") != 1 || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || strings.Trim(u.Path, "/") != "" {
+		return fmt.Errorf("write <namespace>/<service>:<port>=http://127.0.0.1:<port>, not %q", text)
+	}
+	if err := onlyLoopback("the place of a backend", u.Host); err != nil {
+		return err
+	}
+	if *b == nil {
+		*b = backendFlag{}
+	}
+	(*b)[name] = u
+	return nil
+}
+
+// find looks for a backend with its port, then for one of any port.
+func (b backendFlag) find(name string) *url.URL {
+	if u := b[name]; u != nil {
+		return u
+	}
+	bare, _, _ := strings.Cut(name, ":")
+	return b[bare]
+}
+
+// proxy is the data path: find the route, ask who is calling, rewrite, forward.
+type proxy struct {
+	routes    *routing
+	who       Identifier
+	backends  backendFlag
+	transport *http.Transport
+	log       *slog.Logger
+}
+
+func newProxy(routes *routing, who Identifier, backends backendFlag, trusted *tls.Config, log *slog.Logger) *proxy {
+	return &proxy{
+		routes: routes, who: who, backends: backends, log: log,
+		transport: &http.Transport{TLSClientConfig: trusted, MaxIdleConnsPerHost: 100, DisableCompression: true},
+	}
+}
+
+// ServeHTTP passes a request on, or answers it.
+func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	asked := normal(r.URL)
+	target := p.routes.find(r, hostOf(r), asked)
+	if target == nil {
+		http.Error(w, "no HTTPRoute matches", http.StatusNotFound)
+		return
+	}
+	set, refusal := p.identify(r, target, asked)
+	if refusal != nil {
+		w.Header().Set(headerReason, refusal.Reason)
+		http.Error(w, refusal.Message, refusal.Status)
+		return
+	}
+	header := r.Header.Clone()
+	for name, value := range set {
+		if header.Del(name); value != "" {
+			header.Set(name, value)
+		}
+	}
+	for _, name := range []string{"Connection", "Keep-Alive", "Proxy-Connection", "Transfer-Encoding", "Upgrade"} {
+		header.Del(name) // They are about this connection.
+	}
+	wanted, host, err := target.rewrite(asked, r.Host, header)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	backend := p.backends.find(target.backend())
+	if backend == nil {
+		p.log.Warn("A backend is not known: name it with --backend", "backend", target.backend(), "known", p.backends.String())
+		http.Error(w, fmt.Sprintf("the stand-in does not know where backend %s is: name it with --backend", target.backend()), http.StatusServiceUnavailable)
+		return
+	}
+	mark(header, r, asked, wanted)
+	(&httputil.ReverseProxy{
+		Transport: p.transport, FlushInterval: -1,
+		Rewrite: func(pr *httputil.ProxyRequest) {
+			pr.Out.Header = header
+			pr.Out.Host = host
+			pr.Out.URL = &url.URL{Scheme: backend.Scheme, Host: backend.Host, RawQuery: pr.In.URL.RawQuery, RawPath: wanted}
+			pr.Out.URL.Path, _ = url.PathUnescape(wanted) // It was escaped by the standard library.
+		},
+		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, err error) {
+			p.log.Warn("Forwarding failed", "backend", target.backend(), "error", err)
+			http.Error(w, "the backend does not answer", http.StatusServiceUnavailable)
+		},
+	}).ServeHTTP(w, r)
+}
+
+// identify guards a route: maas-api's needs an identity, a model's what its policy
+// says, and every other one is refused.
+func (p *proxy) identify(r *http.Request, t *target, asked string) (map[string]string, *Refusal) {
+	switch {
+	case t.api && r.Method == http.MethodGet && asked == healthPath:
+		return nil, nil
+	case t.api || t.model != "":
+		model := t.model
+		if t.api {
+			model = ""
+		}
+		return p.who.Identify(r.Context(), Call{Header: r.Header, Model: model, KeyHeader: t.keyHeader})
+	case r.Header.Get("Authorization") == "" && r.Header.Get(headerKey) == "":
+		return nil, &Refusal{http.StatusUnauthorized, "Authentication required", "unauthenticated"}
+	default:
+		return nil, &Refusal{http.StatusForbidden, "Access denied", "unauthorized"}
+	}
+}
+
+// mark adds what a gateway adds, beside what the client sent.
+func mark(header http.Header, r *http.Request, asked, wanted string) {
+	client, _, err := net.SplitHostPort(r.RemoteAddr)
+	if err != nil {
+		client = r.RemoteAddr
+	}
+	if before := strings.Join(header.Values("X-Forwarded-For"), ", "); before != "" {
+		client = before + ", " + client
+	}
+	header.Set("X-Forwarded-For", client)
+	header.Set("X-Forwarded-Proto", "https")
+	if header.Get("X-Request-Id") == "" {
+		header.Set("X-Request-Id", strings.ToLower(rand.Text()))
+	}
+	if asked != wanted {
+		if r.URL.RawQuery != "" {
+			asked += "?" + r.URL.RawQuery
+		}
+		header.Set("X-Envoy-Original-Path", asked)
+	}
+}
+
+// normal is the escaped path with its dot segments resolved, as a gateway does
+// before it looks for a route.
+func normal(u *url.URL) string {
+	escaped := strings.NewReplacer("%2e", ".", "%2E", ".").Replace(u.EscapedPath())
+	if !strings.HasPrefix(escaped, "/") {
+		escaped = "/" + escaped
+	}
+	if !strings.Contains(escaped, "/.") {
+		return escaped
+	}
+	cleaned := path.Clean(escaped)
+	if strings.HasSuffix(escaped, "/") && cleaned != "/" {
+		cleaned += "/"
+	}
+	return cleaned
+}
+
+func hostOf(r *http.Request) string {
+	host := r.Host
+	if bare, _, err := net.SplitHostPort(host); err == nil {
+		host = bare
+	}
+	return strings.ToLower(host)
+}
