@@ -101,6 +101,10 @@ crds: ## Collect the CRDs of Gateway API, Kuadrant, KServe and others from their
 postgres: ## Download Debian's PostgreSQL and PgBouncer into bin/postgres, for run and the tests
 	@hack/postgres.sh
 
+.PHONY: gateway
+gateway: ## Build the stand-in for a gateway used by run and the tests
+	@hack/build.sh gateway
+
 .PHONY: sim
 sim: ## Build the model simulator used by run and the tests (minutes the first time)
 	@hack/build.sh sim

@@ -10,6 +10,7 @@
 #                           link of each name beside it
 #   bin/kwok                simulated nodes; bin/kwok-stages.yaml is its behaviour
 #   bin/crds/<set>/*.yaml   CRDs of the products the operator works with
+#   bin/gateway-standin     a stand-in for the gateway in front of maas-api and models
 #   bin/llm-d-inference-sim a model server that answers the OpenAI API without a model
 #
 # A second call with unchanged inputs does nothing. Two calls at once are safe:
@@ -23,11 +24,12 @@ heartbeat=15 # seconds between two signs of life
 
 usage() {
 	cat <<-'TEXT'
-		Usage: hack/build.sh [all|controlplane|crds|sim]
+		Usage: hack/build.sh [all|controlplane|crds|gateway|sim]
 
 		  controlplane   Kubernetes, etcd, kubectl and KWOK into bin/
 		                 (the first time about 10 minutes on 2 idle cores)
 		  crds           third-party CRDs into bin/crds/ (the first time about a minute)
+		  gateway        the stand-in for a gateway into bin/ (seconds after controlplane)
 		  sim            the model simulator into bin/
 		                 (the first time about 3 minutes on 2 idle cores)
 		  all            controlplane and crds (default)
@@ -239,8 +241,28 @@ build_sim() {
 	echo "${digest}" >"${stamp}"
 }
 
+build_gateway() {
+	local stamp=${work}/gateway.stamp digest tmp name=gateway-standin
+	digest=$(digest_of go.mod go.sum gateway)
+	if current "${stamp}" "${digest}" "${bin}/${name}"; then
+		return
+	fi
+	lock gateway
+	if current "${stamp}" "${digest}" "${bin}/${name}"; then
+		return
+	fi
+	rm -f "${stamp}"
+	tmp=$(fresh_dir gateway)
+	with_heartbeat "gateway stand-in" "${work}/gateway.log" \
+		go_build "${tmp}/${name}" ./gateway '-s -w'
+	mv -f "${tmp}/${name}" "${bin}/"
+	rmdir "${tmp}"
+	echo "${digest}" >"${stamp}"
+}
+
 case ${1:-all} in
 controlplane) build_controlplane ;;
+gateway) build_gateway ;;
 sim) build_sim ;;
 crds) build_crds ;;
 all)
