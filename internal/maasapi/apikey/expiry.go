@@ -83,6 +83,15 @@ func decimal(text string, unit time.Duration) (time.Duration, error) {
 	return 0, invalid(invalidDuration)
 }
 
+// Limits are the bounds of the life of a key.
+type Limits struct {
+	// MaxExpirationDays bounds keys that are not ephemeral. They live so long
+	// unless less is asked for.
+	MaxExpirationDays int
+	// EphemeralMaximum is [EphemeralMaximum].
+	EphemeralMaximum time.Duration
+}
+
 // lifetime returns how long a new key lives.
 func (l Limits) lifetime(expiresIn json.RawMessage, ephemeral bool) (time.Duration, error) {
 	longest := l.maximum(ephemeral)
@@ -101,15 +110,6 @@ func (l Limits) lifetime(expiresIn json.RawMessage, ephemeral bool) (time.Durati
 	default:
 		return 0, invalid(fmt.Sprintf("requested expiration (%v) exceeds maximum allowed (%d days): %s", d, l.MaxExpirationDays, exceedsMaximum))
 	}
-}
-
-// Limits are the bounds of the life of a key.
-type Limits struct {
-	// MaxExpirationDays bounds keys that are not ephemeral. They live so long
-	// unless less is asked for.
-	MaxExpirationDays int
-	// EphemeralMaximum is [EphemeralMaximum].
-	EphemeralMaximum time.Duration
 }
 
 func (l Limits) maximum(ephemeral bool) time.Duration {

@@ -119,7 +119,10 @@ func (s *Service) query(ctx context.Context, a Actor, r SearchRequest) (Query, e
 	if err := addTimes(&q, r.Filters); err != nil {
 		return Query{}, err
 	}
-	return q, addTexts(&q, r.Filters)
+	if err := addTexts(&q, r.Filters); err != nil {
+		return Query{}, err
+	}
+	return q, nil
 }
 
 func statusesOf(texts []string) ([]Status, error) {
@@ -228,7 +231,7 @@ func addTimes(q *Query, f Filters) error {
 		return invalid("filters.createdAfter must be earlier than filters.createdBefore")
 	case empty(q.ExpiresAfter, q.ExpiresBefore):
 		return invalid("filters.expiresAfter must be earlier than filters.expiresBefore")
-	case never(q.HasExpiration) && !(q.ExpiresAfter.IsZero() && q.ExpiresBefore.IsZero()):
+	case never(q.HasExpiration) && (!q.ExpiresAfter.IsZero() || !q.ExpiresBefore.IsZero()):
 		return invalid("filters.hasExpiration must not be false beside filters.expiresAfter or filters.expiresBefore")
 	case never(q.HasBeenUsed) && !q.LastUsedAfter.IsZero():
 		return invalid("filters.hasBeenUsed must not be false beside filters.lastUsedAfter")

@@ -19,6 +19,7 @@ const (
 	displayedID = 12
 
 	alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+	base     = uint16(len(alphabet))
 )
 
 // Secret is a new key. Only [Secret.Plaintext] gives its text away: however else
@@ -86,10 +87,10 @@ func base62(number []byte) string {
 	rest := slices.Clone(number)
 	var digits []byte
 	for len(rest) > 0 {
-		remainder := 0
+		remainder := uint16(0)
 		for i, b := range rest {
-			value := remainder<<8 | int(b)
-			rest[i], remainder = byte(value/len(alphabet)), value%len(alphabet)
+			value := remainder<<8 | uint16(b)
+			rest[i], remainder = byte(value/base), value%base //nolint:gosec // The remainder is below 62, so the quotient is below 256.
 		}
 		digits = append(digits, alphabet[remainder])
 		for len(rest) > 0 && rest[0] == 0 {

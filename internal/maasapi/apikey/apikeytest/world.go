@@ -47,8 +47,8 @@ type World struct {
 
 // NewWorld makes a world in which keys may live 30 days and Team owns the
 // subscriptions "free", of priority 1, and "premium", of priority 9.
-func NewWorld(t testing.TB, changes ...func(*apikey.Options)) *World {
-	t.Helper()
+func NewWorld(tb testing.TB, changes ...func(*apikey.Options)) *World {
+	tb.Helper()
 	now := time.Date(2026, time.August, 1, 10, 0, 0, 123_456_789, time.UTC)
 	c := clocktesting.NewFakeClock(now)
 	w := &World{
@@ -65,7 +65,7 @@ func NewWorld(t testing.TB, changes ...func(*apikey.Options)) *World {
 	}
 	var err error
 	if w.Service, err = apikey.NewService(o); err != nil {
-		t.Fatalf("NewService: %v", err)
+		tb.Fatalf("NewService: %v", err)
 	}
 	return w
 }
@@ -92,11 +92,11 @@ func ID(name string) string {
 }
 
 // Counter returns the value of a counter with one label beside the tenant's.
-func (w *World) Counter(t testing.TB, name, value string) float64 {
-	t.Helper()
+func (w *World) Counter(tb testing.TB, name, value string) float64 {
+	tb.Helper()
 	families, err := w.Registry.Gather()
 	if err != nil {
-		t.Fatalf("Gather: %v", err)
+		tb.Fatalf("Gather: %v", err)
 	}
 	for _, family := range families {
 		for _, metric := range family.GetMetric() {
@@ -109,7 +109,7 @@ func (w *World) Counter(t testing.TB, name, value string) float64 {
 			}
 		}
 	}
-	t.Fatalf("there is no %s with the label value %q", name, value)
+	tb.Fatalf("there is no %s with the label value %q", name, value)
 	return 0
 }
 

@@ -56,9 +56,11 @@ type answer struct {
 	Body string
 }
 
-// call sends a request of a member of the team; nobody sends no identity.
-func (s site) call(tb testing.TB, user, method, path, body string, headers ...string) answer {
+// call sends a request, a verb and a path, of a member of the team. Nobody has no
+// name and sends no identity.
+func (s site) call(tb testing.TB, user, operation, body string, headers ...string) answer {
 	tb.Helper()
+	method, path, _ := strings.Cut(operation, " ")
 	r := httptest.NewRequestWithContext(tb.Context(), method, path, strings.NewReader(body))
 	if user != "" {
 		r.Header.Set("X-MaaS-Username", user)
@@ -70,7 +72,7 @@ func (s site) call(tb testing.TB, user, method, path, body string, headers ...st
 	w := httptest.NewRecorder()
 	s.handler.ServeHTTP(w, r)
 	if got := w.Header().Get("Cache-Control"); got != "no-store" && w.Header().Get("Content-Type") != "text/plain; charset=utf-8" {
-		tb.Errorf("%s %s: Cache-Control is %q, want no-store", method, path, got)
+		tb.Errorf("%s: Cache-Control is %q, want no-store", operation, got)
 	}
 	return answer{Status: w.Code, Body: w.Body.String()}
 }

@@ -44,7 +44,7 @@ func TestCreateAnswersWithTheKey(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newSite(t)
-			got := s.call(t, "alice", http.MethodPost, keys, test.body)
+			got := s.call(t, "alice", "POST "+keys, test.body)
 			body := decoded[struct{ Key, KeyPrefix, ID string }](t, got)
 			stored, _ := s.Store.Stored(body.ID)
 			if digest, err := apikey.Parse(body.Key); err != nil || digest != stored.Digest {
@@ -59,11 +59,11 @@ func TestKeysAreShownOnce(t *testing.T) {
 	t.Parallel()
 	// E-45.
 	s := newSite(t)
-	created := decoded[map[string]any](t, s.call(t, "alice", http.MethodPost, keys, `{"name":"k"}`))
+	created := decoded[map[string]any](t, s.call(t, "alice", "POST "+keys, `{"name":"k"}`))
 	text, id := created["key"].(string), created["id"].(string)
-	got := s.call(t, "alice", http.MethodGet, keys+"/"+id, "")
-	found := s.call(t, "alice", http.MethodPost, keys+"/search", `{}`)
-	revoked := s.call(t, "alice", http.MethodDelete, keys+"/"+id, "")
+	got := s.call(t, "alice", "GET "+keys+"/"+id, "")
+	found := s.call(t, "alice", "POST "+keys+"/search", `{}`)
+	revoked := s.call(t, "alice", "DELETE "+keys+"/"+id, "")
 	for _, body := range []string{got.Body, found.Body, revoked.Body} {
 		if !strings.Contains(body, id) || strings.Contains(body, "sk-oai-") || strings.Contains(body, text[7:19]) || strings.Contains(body, `"key`) {
 			t.Errorf("the body is %s", body)
@@ -104,15 +104,21 @@ func TestCreateRefuses(t *testing.T) {
 			`{"error":"subscription is in Failed phase (cannot create API keys)","code":"subscription_not_ready"}`,
 		},
 		"a group that cannot be passed on": {
-			`{"name":"k"}`, []string{"X-MaaS-Group", `["a b"]`}, 400,
+			`{"name":"k"}`,
+			[]string{"X-MaaS-Group", `["a b"]`},
+			400,
 			`{"error":"A group of the caller cannot be kept in an API key: names of groups must match ^[A-Za-z0-9:._/-]+$","code":"invalid_group"}`,
 		},
 		"another subscription than that of the key": {
-			`{"name":"k","subscription":"premium"}`, []string{"Authorization", "Bearer sk-oai-a_b", "X-MaaS-Subscription", "free"}, 400,
+			`{"name":"k","subscription":"premium"}`,
+			[]string{"Authorization", "Bearer sk-oai-a_b", "X-MaaS-Subscription", "free"},
+			400,
 			`{"error":"Unable to resolve a subscription for this API key","code":"invalid_subscription"}`,
 		},
 		"a key without its subscription": {
-			`{"name":"k"}`, []string{"X-Api-Key", "sk-oai-a_b"}, 400,
+			`{"name":"k"}`,
+			[]string{"X-Api-Key", "sk-oai-a_b"},
+			400,
 			`{"error":"Unable to resolve a subscription for this API key","code":"invalid_subscription"}`,
 		},
 		"no user":     {`{"name":"k"}`, []string{"X-MaaS-Username", " "}, 500, `{"error":"The gateway passed no usable identity for this request","exceptionCode":"AUTH_FAILURE","refId":"001"}`},
@@ -127,7 +133,7 @@ func TestCreateRefuses(t *testing.T) {
 			s := newSite(t, func(o *apikey.Options) {
 				o.Subscriptions = apikeytest.Index(apikeytest.Subscription("free", 1), apikeytest.Subscription("premium", 9), failed)
 			})
-			got := s.call(t, "alice", http.MethodPost, keys, test.body, test.headers...)
+			got := s.call(t, "alice", "POST "+keys, test.body, test.headers...)
 			wantAnswer(t, got, test.status, test.want)
 			if s.Store.Calls("Insert") != 0 {
 				t.Error("a key was stored nevertheless")
@@ -139,7 +145,7 @@ func TestCreateRefuses(t *testing.T) {
 func TestKeysMakeKeysOfTheirSubscription(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	got := s.call(t, "alice", http.MethodPost, keys, `{"name":"k"}`, "Authorization", "Bearer sk-oai-a_b", "X-MaaS-Subscription", "free")
+	got := s.call(t, "alice", "POST "+keys, `{"name":"k"}`, "Authorization", "Bearer sk-oai-a_b", "X-MaaS-Subscription", "free")
 	if body := decoded[map[string]any](t, got); got.Status != http.StatusCreated || body["subscription"] != "free" {
 		t.Errorf("the answer is %+v", got)
 	}
@@ -149,7 +155,7 @@ func TestQuotaIsTold(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, func(o *apikey.Options) { o.MaxKeysPerUser = 1 })
 	s.Store.Add(s.Key("alice", "first", 1))
-	wantAnswer(t, s.call(t, "alice", http.MethodPost, keys, `{"name":"k"}`), http.StatusForbidden,
+	wantAnswer(t, s.call(t, "alice", "POST "+keys, `{"name":"k"}`), http.StatusForbidden,
 		`{"error":"A user may have 1 active API keys at a time: revoke some, or wait until they expire","code":"key_limit_reached"}`)
 }
 
@@ -159,12 +165,12 @@ func TestFailuresAreToldWithoutTheirCause(t *testing.T) {
 		method, path, body, want string
 		job                      bool
 	}{
-		"create":      {http.MethodPost, keys, `{"name":"k"}`, `{"error":"Failed to create API key"}`, false},
-		"get":         {http.MethodGet, keyPath("key"), "", `{"error":"Failed to retrieve API key"}`, false},
-		"revoke":      {http.MethodDelete, keyPath("key"), "", `{"error":"Failed to retrieve API key"}`, false},
-		"search":      {http.MethodPost, keys + "/search", "", `{"error":"Failed to search API keys"}`, false},
-		"bulk revoke": {http.MethodPost, keys + "/bulk-revoke", `{"username":"alice"}`, `{"error":"Failed to revoke API keys"}`, false},
-		"dry run":     {http.MethodPost, keys + "/bulk-revoke", `{"username":"alice","dryRun":true}`, `{"error":"Failed to perform dry-run"}`, false},
+		"create":      {"POST", keys, `{"name":"k"}`, `{"error":"Failed to create API key"}`, false},
+		"get":         {"GET", keyPath("key"), "", `{"error":"Failed to retrieve API key"}`, false},
+		"revoke":      {"DELETE", keyPath("key"), "", `{"error":"Failed to retrieve API key"}`, false},
+		"search":      {"POST", keys + "/search", "", `{"error":"Failed to search API keys"}`, false},
+		"bulk revoke": {"POST", keys + "/bulk-revoke", `{"username":"alice"}`, `{"error":"Failed to revoke API keys"}`, false},
+		"dry run":     {"POST", keys + "/bulk-revoke", `{"username":"alice","dryRun":true}`, `{"error":"Failed to perform dry-run"}`, false},
 		"cleanup":     {http.MethodPost, "/internal/v1/api-keys/cleanup", "", `{"error":"Failed to cleanup expired ephemeral keys"}`, true},
 		"tenant":      {http.MethodDelete, "/internal/v1/tenants/" + apikeytest.Tenant + "/api-keys", "", `{"error":"Failed to revoke tenant API keys"}`, true},
 	}
@@ -177,7 +183,7 @@ func TestFailuresAreToldWithoutTheirCause(t *testing.T) {
 			if test.job {
 				user = "" // Who comes through the gateway finds no calls of jobs.
 			}
-			wantAnswer(t, s.call(t, user, test.method, test.path, test.body), http.StatusInternalServerError, test.want)
+			wantAnswer(t, s.call(t, user, test.method+" "+test.path, test.body), http.StatusInternalServerError, test.want)
 		})
 	}
 }
@@ -185,13 +191,13 @@ func TestFailuresAreToldWithoutTheirCause(t *testing.T) {
 func TestUnavailableServiceSaysSo(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, func(o *apikey.Options) { o.Subscriptions = nil })
-	wantAnswer(t, s.call(t, "alice", http.MethodPost, keys, `{"name":"k"}`), http.StatusServiceUnavailable,
+	wantAnswer(t, s.call(t, "alice", "POST "+keys, `{"name":"k"}`), http.StatusServiceUnavailable,
 		`{"error":"The subscriptions are not loaded yet: try again in a moment","code":"not_ready"}`)
 }
 
 func TestConfig(t *testing.T) {
 	t.Parallel()
-	wantAnswer(t, newSite(t).call(t, "alice", http.MethodGet, keys+"/config", ""), http.StatusOK,
+	wantAnswer(t, newSite(t).call(t, "alice", "GET "+keys+"/config", ""), http.StatusOK,
 		`{"max_expiration_days":30,"ephemeral_max_expiration":"1h0m0s"}`)
 }
 
@@ -219,19 +225,19 @@ func TestGet(t *testing.T) {
 	scant := s.Key("alice", "scant", 1)
 	scant.Groups, scant.ExpiresAt, scant.Ephemeral = nil, time.Time{}, true
 	s.Store.Add(whole(s), scant)
-	wantAnswer(t, s.call(t, "alice", http.MethodGet, keyPath("key"), ""), http.StatusOK, wholeOf("active"))
-	wantAnswer(t, s.call(t, "admin", http.MethodGet, keyPath("key"), ""), http.StatusOK, wholeOf("active"))
-	wantAnswer(t, s.call(t, "alice", http.MethodGet, keyPath("scant"), ""), http.StatusOK, `{"id":"`+scant.ID+`","name":"scant","username":"alice",`+
+	wantAnswer(t, s.call(t, "alice", "GET "+keyPath("key"), ""), http.StatusOK, wholeOf("active"))
+	wantAnswer(t, s.call(t, "admin", "GET "+keyPath("key"), ""), http.StatusOK, wholeOf("active"))
+	wantAnswer(t, s.call(t, "alice", "GET "+keyPath("scant"), ""), http.StatusOK, `{"id":"`+scant.ID+`","name":"scant","username":"alice",`+
 		`"subscription":"free","tenant":"models-as-a-service","groups":[],"creationDate":"2026-08-01T09:00:00Z","status":"active","ephemeral":true}`)
 	const missing = `{"error":"API key not found"}`
 	for _, path := range []string{keyPath("other"), keys + "/search", keys + "/%00", keys + "/%FF", keys + "/" + strings.Repeat("a", 5000)} {
-		wantAnswer(t, s.call(t, "alice", http.MethodGet, path, ""), http.StatusNotFound, missing)
+		wantAnswer(t, s.call(t, "alice", "GET "+path, ""), http.StatusNotFound, missing)
 	}
-	wantAnswer(t, s.call(t, "mallory", http.MethodGet, keyPath("key"), ""), http.StatusNotFound, missing)
+	wantAnswer(t, s.call(t, "mallory", "GET "+keyPath("key"), ""), http.StatusNotFound, missing)
 	s.Admins.Err = errors.New("down")
-	wantAnswer(t, s.call(t, "mallory", http.MethodGet, keyPath("key"), ""), http.StatusInternalServerError, `{"error":"Failed to check authorization"}`)
+	wantAnswer(t, s.call(t, "mallory", "GET "+keyPath("key"), ""), http.StatusInternalServerError, `{"error":"Failed to check authorization"}`)
 	s.Clock.Step(7 * 24 * time.Hour)
-	wantAnswer(t, s.call(t, "alice", http.MethodGet, keyPath("key"), ""), http.StatusOK, wholeOf("expired"))
+	wantAnswer(t, s.call(t, "alice", "GET "+keyPath("key"), ""), http.StatusOK, wholeOf("expired"))
 }
 
 func TestRevoke(t *testing.T) {
@@ -240,9 +246,9 @@ func TestRevoke(t *testing.T) {
 	s := newSite(t)
 	s.Store.Add(whole(s))
 	const missing = `{"error":"API key not found"}`
-	wantAnswer(t, s.call(t, "mallory", http.MethodDelete, keyPath("key"), ""), http.StatusNotFound, missing)
-	wantAnswer(t, s.call(t, "alice", http.MethodDelete, keyPath("key"), ""), http.StatusOK, wholeOf("revoked"))
-	wantAnswer(t, s.call(t, "alice", http.MethodDelete, keyPath("key"), ""), http.StatusNotFound, missing)
+	wantAnswer(t, s.call(t, "mallory", "DELETE "+keyPath("key"), ""), http.StatusNotFound, missing)
+	wantAnswer(t, s.call(t, "alice", "DELETE "+keyPath("key"), ""), http.StatusOK, wholeOf("revoked"))
+	wantAnswer(t, s.call(t, "alice", "DELETE "+keyPath("key"), ""), http.StatusNotFound, missing)
 }
 
 func TestSearch(t *testing.T) {
@@ -286,7 +292,7 @@ func TestSearch(t *testing.T) {
 			t.Parallel()
 			s := newSite(t)
 			s.Store.Add(whole(s))
-			wantAnswer(t, s.call(t, test.user, http.MethodPost, keys+"/search", test.body, test.headers...), test.status, test.want)
+			wantAnswer(t, s.call(t, test.user, "POST "+keys+"/search", test.body, test.headers...), test.status, test.want)
 		})
 	}
 }
@@ -305,7 +311,7 @@ func TestPagesAreTurnedWithTheCursor(t *testing.T) {
 	var seen []string
 	body := `{"pagination":{"limit":2}}`
 	for range 3 {
-		got := decoded[page](t, s.call(t, "alice", http.MethodPost, keys+"/search", body))
+		got := decoded[page](t, s.call(t, "alice", "POST "+keys+"/search", body))
 		for _, k := range got.Data {
 			seen = append(seen, k.Name)
 		}
@@ -334,7 +340,7 @@ func FuzzSearch(f *testing.F) {
 	f.Fuzz(func(t *testing.T, body string) {
 		s := newSite(t)
 		s.Store.Add(s.Key("alice", "mine", 1), s.Key("bob", "theirs", 1))
-		got := s.call(t, "alice", http.MethodPost, keys+"/search", body)
+		got := s.call(t, "alice", "POST "+keys+"/search", body)
 		if got.Status != http.StatusOK && got.Status != http.StatusBadRequest && got.Status != http.StatusForbidden {
 			t.Errorf("the answer is %+v", got)
 		}
@@ -353,7 +359,7 @@ func FuzzCreate(f *testing.F) {
 	f.Add(`null`)
 	f.Fuzz(func(t *testing.T, body string) {
 		s := newSite(t)
-		got := s.call(t, "alice", http.MethodPost, keys, body)
+		got := s.call(t, "alice", "POST "+keys, body)
 		if got.Status != http.StatusCreated && got.Status != http.StatusBadRequest {
 			t.Errorf("the answer is %+v", got)
 		}

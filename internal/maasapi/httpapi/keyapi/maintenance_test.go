@@ -47,7 +47,7 @@ func TestBulkRevoke(t *testing.T) {
 			premium := s.Key("alice", "premium", 1)
 			premium.Subscription = "premium"
 			s.Store.Add(s.Key("alice", "free", 1), premium, s.Key("bob", "bobs", 1))
-			wantAnswer(t, s.call(t, test.user, http.MethodPost, keys+"/bulk-revoke", test.body), test.status, test.want)
+			wantAnswer(t, s.call(t, test.user, "POST "+keys+"/bulk-revoke", test.body), test.status, test.want)
 		})
 	}
 }
@@ -60,9 +60,9 @@ func TestCleanup(t *testing.T) {
 	s.Store.Add(k)
 	s.Store.Due = 7
 	const path = "/internal/v1/api-keys/cleanup"
-	wantAnswer(t, s.call(t, "", http.MethodPost, path, ""), http.StatusOK,
+	wantAnswer(t, s.call(t, "", "POST "+path, ""), http.StatusOK,
 		`{"deletedCount":1,"purgedCount":7,"message":"Successfully deleted 1 expired ephemeral key(s)"}`)
-	wantAnswer(t, s.call(t, "", http.MethodPost, path, ""), http.StatusOK,
+	wantAnswer(t, s.call(t, "", "POST "+path, ""), http.StatusOK,
 		`{"deletedCount":0,"message":"Successfully deleted 0 expired ephemeral key(s)"}`)
 }
 
@@ -72,11 +72,11 @@ func TestRevokeTenant(t *testing.T) {
 	s := newSite(t)
 	s.Store.Add(s.Key("alice", "key", 1))
 	path := func(tenant string) string { return "/internal/v1/tenants/" + tenant + "/api-keys" }
-	wantAnswer(t, s.call(t, "", http.MethodDelete, path("other"), ""), http.StatusBadRequest, `{"error":"tenant mismatch"}`)
-	wantAnswer(t, s.call(t, "", http.MethodDelete, path("%20"), ""), http.StatusBadRequest, `{"error":"tenant is required"}`)
-	wantAnswer(t, s.call(t, "", http.MethodDelete, path(apikeytest.Tenant), ""), http.StatusOK,
+	wantAnswer(t, s.call(t, "", "DELETE "+path("other"), ""), http.StatusBadRequest, `{"error":"tenant mismatch"}`)
+	wantAnswer(t, s.call(t, "", "DELETE "+path("%20"), ""), http.StatusBadRequest, `{"error":"tenant is required"}`)
+	wantAnswer(t, s.call(t, "", "DELETE "+path(apikeytest.Tenant), ""), http.StatusOK,
 		`{"revokedCount":1,"message":"Successfully revoked 1 active API key(s) for tenant models-as-a-service"}`)
-	wantAnswer(t, s.call(t, "", http.MethodDelete, path(apikeytest.Tenant), ""), http.StatusOK,
+	wantAnswer(t, s.call(t, "", "DELETE "+path(apikeytest.Tenant), ""), http.StatusOK,
 		`{"revokedCount":0,"message":"Successfully revoked 0 active API key(s) for tenant models-as-a-service"}`)
 }
 
