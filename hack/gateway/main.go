@@ -97,7 +97,7 @@ func parse(args []string, out io.Writer) (settings, error) {
 	f.StringVar(&s.api, "maas-api", "", "`URL` at which maas-api serves its callbacks (required)")
 	f.StringVar(&s.apiCA, "maas-api-ca", "", "`file` with the authority of maas-api's certificate")
 	f.StringVar(&s.identities, "identities", "", "`file` of identities (required)")
-	f.Var(&s.backends, "backend", "`<namespace>/<service>[:<port>]=http[s]://127.0.0.1:<port>`: where a backend of the routes really is; repeat it for each")
+	f.Var(&s.backends, "backend", "`place` of a backend of the routes, <namespace>/<service>[:<port>]=http[s]://127.0.0.1:<port>; repeat it for each")
 	f.StringVar(&s.backendCA, "backend-ca", "", "`file` with the authorities of https backends")
 	f.BoolVar(&s.insecure, "backend-insecure", false, "do not verify certificates of backends and of maas-api, as the product's own DestinationRule does not")
 	f.BoolVar(&s.keyHeader, "key-header", false, "accept API keys in X-Api-Key on the routes of maas-api too")

@@ -4,8 +4,14 @@
 package catalog
 
 import (
+	"crypto/x509"
 	"encoding/json"
+	"encoding/pem"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -146,6 +152,47 @@ func TestGatewayPort(t *testing.T) {
 			t.Parallel()
 			if got := gatewayPort(tc.address, tc.asked); got != tc.want {
 				t.Errorf("connects to %s, want %s", got, tc.want)
+			}
+		})
+	}
+}
+
+func TestLoadRoots(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewTLSServer(http.NotFoundHandler())
+	t.Cleanup(server.Close)
+	good, bad, none := filepath.Join(t.TempDir(), "good"), filepath.Join(t.TempDir(), "bad"), filepath.Join(t.TempDir(), "none")
+	for file, text := range map[string][]byte{
+		good: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}), bad: []byte("no certificate"),
+	} {
+		if err := os.WriteFile(file, text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	tests := map[string]struct {
+		optional, required []string
+		trusted, fails     bool
+	}{
+		"nothing more than the system's":       {},
+		"an optional file":                     {optional: []string{good}, trusted: true},
+		"an optional file that is absent":      {optional: []string{none}, required: []string{good}, trusted: true},
+		"a required file that is absent":       {optional: []string{good}, required: []string{none}, fails: true},
+		"an optional file of another kind":     {optional: []string{bad}, fails: true},
+		"an optional file that is a directory": {optional: []string{t.TempDir()}, fails: true},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			roots, err := LoadRoots(tc.optional, tc.required)
+			if (err != nil) != tc.fails {
+				t.Fatalf("error %v", err)
+			}
+			if tc.fails {
+				return
+			}
+			_, err = server.Certificate().Verify(x509.VerifyOptions{Roots: roots, CurrentTime: server.Certificate().NotBefore})
+			if (err == nil) != tc.trusted {
+				t.Errorf("trusted: %v", err)
 			}
 		})
 	}
