@@ -85,7 +85,7 @@ SELECT s.direct, pg_is_in_recovery(), current_setting('server_version_num')::int
        CASE WHEN s.direct THEN concat(
            set_config('statement_timeout', $2, false), set_config('lock_timeout', $3, false),
            set_config('idle_in_transaction_session_timeout', $4, false)) END IS NOT NULL
-FROM (SELECT pg_backend_pid() = $1 AS direct) AS s`
+FROM (SELECT pg_backend_pid() = $1::bigint AS direct) AS s`
 
 // settle prepares a new connection, and tells whether it leads to the server
 // itself. Through a pooler, statements are bounded by their contexts, and

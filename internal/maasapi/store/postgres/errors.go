@@ -99,11 +99,18 @@ func ending(err error) error {
 
 // codeOf is the SQLSTATE of an answer, or empty.
 func codeOf(err error) string {
-	var answer *pgconn.PgError
-	if errors.As(err, &answer) {
+	var (
+		answer  *pgconn.PgError
+		cleaned *Error
+	)
+	switch {
+	case errors.As(err, &answer):
 		return answer.Code
+	case errors.As(err, &cleaned):
+		return cleaned.Code
+	default:
+		return ""
 	}
-	return ""
 }
 
 func reason(err error) string {

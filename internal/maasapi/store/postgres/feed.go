@@ -42,7 +42,7 @@ SELECT key_hash, id, username, name, subscription, user_groups, status, expires_
 WHERE tenant = $1 AND status = 'active' AND (expires_at IS NULL OR expires_at > now())`
 	countLoad = `
 SELECT count(*) FROM (SELECT FROM api_keys
-WHERE tenant = $1 AND status = 'active' AND (expires_at IS NULL OR expires_at > now()) LIMIT $2) AS some`
+WHERE tenant = $1 AND status = 'active' AND (expires_at IS NULL OR expires_at > now()) LIMIT $2) AS found`
 
 	lookUpKey = `
 SELECT id, username, name, subscription, user_groups, status, expires_at FROM api_keys WHERE tenant = $1 AND key_hash = $2`
