@@ -311,7 +311,7 @@ func TestGatewayThatIsGoneIsLeftInPeaceSoon(t *testing.T) {
 	address := g.address()
 	g.Close()
 	var models []*v1alpha1.MaaSModelRef
-	for _, name := range strings.Fields("a b c d e f g h i j k l m n o p q r s t") {
+	for name := range strings.FieldsSeq("a b c d e f g h i j k l m n o p q r s t") {
 		models = append(models, model(name))
 	}
 	fake := clocktesting.NewFakeClock(born)

@@ -232,15 +232,15 @@ func TestListingEndsInTimeWhateverModelsDo(t *testing.T) {
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			real := clock.RealClock{}
+			wall := clock.RealClock{}
 			c := newCatalog(t, tc.gateway, func(o *catalog.Options) { o.Timeout, o.PerListing = 300*time.Millisecond, 4 }, tc.change)
 			w := gold(many(40)...)
 			for _, name := range []string{"a", "b", "c", "d"} {
 				w.subscriptions = append(w.subscriptions, subscription(name, w.models))
 			}
-			start := real.Now()
+			start := wall.Now()
 			l := c.list(t, w.query())
-			if took := real.Since(start); took > 3*time.Second {
+			if took := wall.Since(start); took > 3*time.Second {
 				t.Errorf("took %s with a bound of 300 ms", took)
 			}
 			if l.Check != catalog.CheckIncomplete {

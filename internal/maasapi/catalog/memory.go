@@ -76,8 +76,8 @@ func (m *memory) recall(k mark) (v verdict, known bool, a *asking, first bool) {
 	if known && m.clock.Since(v.at) < m.life(v) {
 		return v, true, nil, false
 	}
-	if a = m.asking[k]; a != nil {
-		return verdict{}, false, a, false
+	if other := m.asking[k]; other != nil {
+		return verdict{}, false, other, false
 	}
 	a = &asking{done: make(chan struct{})}
 	m.asking[k] = a

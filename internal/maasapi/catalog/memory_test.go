@@ -133,7 +133,7 @@ func TestCredentialIsNeverPrinted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, text := range []string{fmt.Sprint(c), fmt.Sprintf("%v %+v %#v %s %q", c, c, c, c, c), c.LogValue().String(), string(encoded), fmt.Sprintf("%+v", Query{Credential: c})} {
+	for _, text := range []string{fmt.Sprintf("%v %+v %#v %s %q", c, c, c, c, c), c.LogValue().String(), string(encoded), fmt.Sprintf("%+v", Query{Credential: c})} {
 		if strings.Contains(text, "verysecret") {
 			t.Errorf("printed as %s", text)
 		}

@@ -213,8 +213,8 @@ func (p *prober) send(ctx context.Context, q question) (int, error) {
 	if err != nil {
 		return 0, tried(ctx, err)
 	}
-	defer response.Body.Close()
 	_, _ = io.CopyN(io.Discard, response.Body, drained) // An answer that breaks off was an answer.
+	_ = response.Body.Close()
 	return response.StatusCode, nil
 }
 
