@@ -77,6 +77,9 @@ func level(name string) slog.Level {
 
 // rename gives the members of a record the names that log collectors know.
 func rename(groups []string, a slog.Attr) slog.Attr {
+	if a.Value.Kind() == slog.KindDuration {
+		return slog.String(a.Key, a.Value.Duration().String())
+	}
 	if len(groups) > 0 {
 		return a
 	}

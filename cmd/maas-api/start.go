@@ -72,10 +72,14 @@ func (s *service) start(ctx context.Context) error {
 
 // explain adds why a start that took too long was given up.
 func explain(ctx context.Context, err error) error {
-	if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, context.Canceled) {
+	switch cause := context.Cause(ctx); {
+	case errors.Is(cause, context.Canceled):
+		return cause // It was told to stop.
+	case cause != nil:
 		return fmt.Errorf("%w: %w", cause, err)
+	default:
+		return err
 	}
-	return err
 }
 
 // observe starts tracing, metrics and health.
@@ -256,7 +260,7 @@ func (s *service) awaitLoads(ctx context.Context) error {
 		case <-s.failed:
 			return nil // The error comes from the group, when it is waited for.
 		case <-ctx.Done():
-			return explain(ctx, errors.Join(missing, ctx.Err()))
+			return explain(ctx, missing)
 		}
 	}
 }

@@ -33,9 +33,10 @@ type Health struct {
 	log      *slog.Logger
 	draining atomic.Bool
 
-	mu     sync.Mutex
-	checks []Check
-	failed map[string]bool
+	mu       sync.Mutex
+	checks   []Check
+	failed   map[string]bool
+	wasReady bool // Until it was ready once, nobody needs to hear that it is not.
 }
 
 // NewHealth returns a Health with the given checks. A process without any check
@@ -116,6 +117,9 @@ func (h *Health) evaluate(ctx context.Context) (report string, ok bool) {
 		note(check.Name, err == nil)
 	}
 	note("serving", !h.draining.Load())
+	h.mu.Lock()
+	h.wasReady = h.wasReady || ok
+	h.mu.Unlock()
 	return lines.String(), ok
 }
 
@@ -123,9 +127,11 @@ func (h *Health) evaluate(ctx context.Context) (report string, ok bool) {
 func (h *Health) transition(name string, err error) {
 	h.mu.Lock()
 	was := h.failed[name]
-	h.failed[name] = err != nil
+	h.failed[name] = err != nil && h.wasReady
+	starting := !h.wasReady
 	h.mu.Unlock()
 	switch {
+	case starting:
 	case err != nil && !was:
 		h.log.Warn("Readiness check fails", slog.String("check", name), slog.Any("error", err))
 	case err == nil && was:
