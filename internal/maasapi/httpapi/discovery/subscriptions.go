@@ -74,7 +74,7 @@ func (s Subscriptions) list(w http.ResponseWriter, r *http.Request, identity *ht
 	}
 	caller, err := callerOf(r, identity)
 	if err != nil {
-		refuse(w, err)
+		httpapi.WriteTyped(w, http.StatusForbidden, unboundKey, httpapi.ClassPermission)
 		return
 	}
 	items, err := list(snapshot, caller, "")
