@@ -119,12 +119,20 @@ func (s *service) keyService() (*apikey.Service, error) {
 		Store: s.store, Subscriptions: subscription.Minter{Source: s.cache}, Admins: admins, Auditor: auditor,
 		Clock: s.clock, Random: rand.Reader, Tenant: s.config.TenantName,
 		MaxExpirationDays: s.config.MaxExpirationDays, MaxKeysPerUser: s.config.MaxPerUser,
-		Revoked: s.index.Nudge, Registerer: s.registry, Log: s.log,
+		Revoked: s.revoked, Registerer: s.registry, Log: s.log,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("make the service of keys: %w", err)
 	}
 	return service, nil
+}
+
+// revoked returns when this process refuses the keys that were just revoked. When
+// that cannot be waited for, the next poll sees to it.
+func (s *service) revoked() {
+	if err := s.index.Refresh(s.running); err != nil {
+		s.log.Warn("Cannot wait until revoked keys are refused here", slog.Any("error", err))
+	}
 }
 
 // newAuditor writes audit records in which users are marks that can be compared

@@ -132,7 +132,7 @@ type exchange struct {
 func (c *Checker) check(e exchange) error {
 	request := e.request.Clone(e.request.Context())
 	request.URL.Path = strings.TrimPrefix(request.URL.Path, c.prefix)
-	request.URL.RawPath = ""
+	request.URL.RawPath = strings.TrimPrefix(request.URL.RawPath, c.prefix)
 	request.Host, request.URL.Host = "", ""
 	for _, d := range c.documents {
 		route, values := d.find(request)

@@ -18,10 +18,6 @@ import (
 	"github.com/opendatahub-io/maas-operator/internal/entitlement"
 )
 
-// DefaultMaxKeysPerUser is a quota that nobody meets by hand: it bounds what a
-// program gone wrong, or a stolen credential, can store.
-const DefaultMaxKeysPerUser = 10_000
-
 // Subscriptions decides which subscription a new key is bound to.
 type Subscriptions interface {
 	// Mint refuses with an [entitlement.Refusal]. Any other error means that
@@ -72,10 +68,12 @@ type Options struct {
 	Tenant string
 	// MaxExpirationDays is from 1 to [MaxExpirationDays].
 	MaxExpirationDays int
-	// MaxKeysPerUser bounds the active keys of one user; 0 means no bound.
+	// MaxKeysPerUser bounds the active keys of one user: what a program gone
+	// wrong, or a stolen credential, can make. 0 means no bound.
 	MaxKeysPerUser int
 	// Revoked, if not nil, is called after keys may have been revoked, so that
-	// caches of this process follow at once. It must not block.
+	// caches of this process follow at once. It may wait for them, for a few seconds
+	// at most.
 	Revoked func()
 	// Registerer receives the metrics; nil means that nobody looks at them.
 	Registerer prometheus.Registerer

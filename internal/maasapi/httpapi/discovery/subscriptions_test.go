@@ -95,7 +95,7 @@ func TestListingsOfSubscriptions(t *testing.T) {
 		"a key whose subscription is gone sees none":     {listed(), "/v1/subscriptions", append([]string{"X-MaaS-Subscription", "gone"}, key...), 200, `[]`},
 		"a key sees none of somebody else":               {listed(), "/v1/subscriptions", append([]string{"X-MaaS-Subscription", "theirs"}, key...), 200, `[]`},
 		"a key without a subscription is refused": {
-			listed(), "/v1/subscriptions", key, 403, `{"error":{"message":"access denied to requested subscription","type":"permission_error"}}`,
+			listed(), "/v1/subscriptions", key, 403, `{"error":{"message":"API key has no subscription bound","type":"permission_error"}}`,
 		},
 		"a name without groups is a fault of the gateway": {
 			listed(), "/v1/subscriptions", member[:2], 500, `{"error":"The gateway passed no usable identity for this request","exceptionCode":"AUTH_FAILURE","refId":"002"}`,
