@@ -201,6 +201,14 @@ func (r *Replica) PID() int { return r.process.PID }
 // LogFile holds the output of the program since its latest start.
 func (r *Replica) LogFile() string { return filepath.Join(r.stage.dir, r.options.Name+".log") }
 
+// Excerpt is how the log begins and ends.
+func (r *Replica) Excerpt() string {
+	if r.process == nil {
+		return ""
+	}
+	return r.process.Excerpt()
+}
+
 // LogFiles are the logs of all replicas of the stage.
 func (s *Stage) LogFiles() ([]string, error) { return filepath.Glob(filepath.Join(s.dir, "*.log")) }
 
