@@ -146,4 +146,3 @@ func TestCreateWaitsForSubscriptions(t *testing.T) {
 		}
 	}
 }
-

@@ -204,4 +204,3 @@ func TestCleanupPurgesEvenIfItCannotDelete(t *testing.T) {
 		t.Errorf("Cleanup: %+v, %q", got, message)
 	}
 }
-

@@ -262,4 +262,3 @@ func TestFailuresAreToldInTheWordsOfTheContract(t *testing.T) {
 		})
 	}
 }
-
