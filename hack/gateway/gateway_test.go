@@ -11,10 +11,12 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -97,8 +99,8 @@ func serving(t *testing.T, change ...func(*settings)) front {
 	client := fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), kinds, everything(t)...)
 	ctx, cancel := context.WithCancel(context.Background())
 	t.Cleanup(cancel)
-	routes := &routing{}
-	if err := watch(ctx, client, theGateway, "maas-api-route", routes, log); err != nil {
+	routes := &routing{gateway: theGateway, apiName: "maas-api-route"}
+	if err := watch(ctx, client, routes, log); err != nil {
 		t.Fatal(err)
 	}
 	p := newProxy(routes, who, s.backends, trust(nil, false), log)
@@ -174,14 +176,12 @@ func (f front) call(t *testing.T, method, path string, header http.Header) reach
 		t.Fatal(err)
 	}
 	r.Host = "maas.example.com"
-	for name, values := range header {
-		r.Header[name] = values
-	}
+	maps.Copy(r.Header, header)
 	response, err := f.client.Do(r)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer response.Body.Close()
+	defer func() { _ = response.Body.Close() }()
 	var text bytes.Buffer
 	if _, err := text.ReadFrom(response.Body); err != nil {
 		t.Fatal(err)
@@ -197,8 +197,8 @@ func (f front) call(t *testing.T, method, path string, header http.Header) reach
 
 func authorization(token string, more ...string) http.Header {
 	h := http.Header{"Authorization": {"Bearer " + token}}
-	for i := 0; i < len(more); i += 2 {
-		h[more[i]] = []string{more[i+1]}
+	for pair := range slices.Chunk(more, 2) {
+		h[pair[0]] = []string{pair[1]}
 	}
 	return h
 }

@@ -248,7 +248,7 @@ func (t *table) ask(ctx context.Context, path string, body, reply any) error {
 	if err != nil {
 		return err
 	}
-	defer response.Body.Close()
+	defer func() { _ = response.Body.Close() }()
 	if response.StatusCode != http.StatusOK {
 		return fmt.Errorf("%s answers %s", path, response.Status)
 	}

@@ -69,8 +69,9 @@ type settings struct {
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if err := run(ctx, os.Args[1:], os.Stderr); err != nil && !errors.Is(err, flag.ErrHelp) {
+	err := run(ctx, os.Args[1:], os.Stderr)
+	stop()
+	if err != nil && !errors.Is(err, flag.ErrHelp) {
 		fmt.Fprintln(os.Stderr, "gateway-standin:", err)
 		os.Exit(1)
 	}
@@ -152,10 +153,10 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("make a client: %w", err)
 	}
-	routes := &routing{}
+	routes := &routing{gateway: s.gateway, apiName: s.apiName}
 	p := newProxy(routes, who, s.backends, trust(backendRoots, s.insecure), log)
 	defer p.transport.CloseIdleConnections()
-	if err := watch(ctx, client, s.gateway, s.apiName, routes, log); err != nil {
+	if err := watch(ctx, client, routes, log); err != nil {
 		return err
 	}
 	return serve(ctx, s, p, log)

@@ -107,8 +107,12 @@ type target struct {
 	api, keyHeader bool
 }
 
-// routing is the present table; it is replaced as a whole.
-type routing struct{ targets atomic.Pointer[[]target] }
+// routing is the present table of a Gateway; it is replaced as a whole.
+type routing struct {
+	// gateway is <namespace>/<name>, apiName the name of routes to maas-api.
+	gateway, apiName string
+	targets          atomic.Pointer[[]target]
+}
 
 // find returns the target of a request, by the precedence of Gateway API.
 func (t *routing) find(r *http.Request, host, path string) *target {
@@ -198,7 +202,7 @@ func falseFirst(a, b bool) int {
 }
 
 func (t *target) matches(r *http.Request, host, path string) bool {
-	if t.host != "" && t.host != host && !(strings.HasPrefix(t.host, wildcardPrefix) && strings.HasSuffix(host, t.host[1:])) {
+	if !t.serves(host) {
 		return false
 	}
 	switch t.match.Path.Type {
@@ -218,6 +222,14 @@ func (t *target) matches(r *http.Request, host, path string) bool {
 	}
 	query := r.URL.Query()
 	return all(t.match.Headers, r.Header.Get) && all(t.match.QueryParams, query.Get)
+}
+
+// serves tells whether the target is for a host.
+func (t *target) serves(host string) bool {
+	if strings.HasPrefix(t.host, wildcardPrefix) {
+		return strings.HasSuffix(host, t.host[1:])
+	}
+	return t.host == "" || t.host == host
 }
 
 // all tells whether every value is there exactly; other ways to compare never are.

@@ -41,11 +41,11 @@ type guard struct {
 
 // watch keeps the routing table like the objects of the API server, and returns
 // once it is for the first time.
-func watch(ctx context.Context, client dynamic.Interface, gateway, apiName string, into *routing, log *slog.Logger) error {
+func watch(ctx context.Context, client dynamic.Interface, into *routing, log *slog.Logger) error {
 	factory := dynamicinformer.NewDynamicSharedInformerFactory(client, 0)
 	routes, policies := factory.ForResource(routeResource), factory.ForResource(policyResource)
 	refresh := func() {
-		targets := compile(decode(routes.Informer().GetStore().List(), log), gateway, apiName, guardsOf(policies.Informer().GetStore().List()))
+		targets := compile(decode(routes.Informer().GetStore().List(), log), into.gateway, into.apiName, guardsOf(policies.Informer().GetStore().List()))
 		into.targets.Store(&targets)
 	}
 	changed := make(chan struct{}, 1)
