@@ -11,7 +11,7 @@ SET LOCAL client_min_messages = 'warning';
 ALTER TABLE api_keys ADD COLUMN IF NOT EXISTS changed_xid BIGINT;
 
 -- Room for noting the use of keys in place.
-ALTER TABLE api_keys SET (fillfactor = 85);
+ALTER TABLE api_keys SET (fillfactor = 75);
 
 CREATE TABLE IF NOT EXISTS api_key_tombstones (
     key_hash    TEXT        NOT NULL,

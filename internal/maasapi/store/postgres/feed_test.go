@@ -1,0 +1,492 @@
+// Copyright The maas-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package postgres
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"github.com/opendatahub-io/maas-operator/internal/maasapi/apikey"
+	"github.com/opendatahub-io/maas-operator/internal/maasapi/keyindex"
+	pgtest "github.com/opendatahub-io/maas-operator/test/postgres"
+)
+
+func recordOf(k apikey.NewKey) apikey.Record {
+	return apikey.Record{
+		ID: k.ID, Username: k.Username, Name: k.Name, Subscription: k.Subscription, Groups: k.Groups, Status: k.Status, ExpiresAt: k.ExpiresAt,
+	}
+}
+
+// summary is what changes say, in an order of its own.
+func summary(all []keyindex.Change) string {
+	known := map[apikey.Digest]string{}
+	for _, id := range []string{"a", "b", "c", "d"} {
+		known[digest(id)] = id
+	}
+	texts := make([]string, len(all))
+	for i, c := range all {
+		texts[i] = known[c.Digest] + " " + cmp.Or(string(c.Record.Status), "gone")
+	}
+	slices.Sort(texts)
+	return strings.Join(texts, ", ")
+}
+
+// wantChanges reads on from a position.
+func wantChanges(t *testing.T, s *Store, since keyindex.Position, want string) keyindex.Position {
+	t.Helper()
+	got, next := changes(t, s, since)
+	if next.Database != since.Database {
+		t.Fatalf("the history changed from %s to %s", since.Database, next.Database)
+	}
+	if summary(got) != want {
+		t.Errorf("changed: %q, want %q", summary(got), want)
+	}
+	return next
+}
+
+func TestKeysInForceAreLoaded(t *testing.T) {
+	t.Parallel()
+	onEveryRoute(t, func(t *testing.T, url string) {
+		s := open(t, url)
+		live := makeKey("live")
+		never := makeKey("never", func(k *apikey.NewKey) { k.ExpiresAt, k.Groups = time.Time{}, []string{} })
+		insert(
+			t, s, live, never, makeKey("past", func(k *apikey.NewKey) { k.ExpiresAt = now().Add(-time.Second) }),
+			makeKey("revoked", func(k *apikey.NewKey) { k.Status = apikey.StatusRevoked }),
+		)
+		got, position := load(t, s)
+		if diff := gocmp.Diff(map[string]apikey.Record{"live": recordOf(live), "never": recordOf(never)}, got); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+		if position.Xid == 0 || position.Database == "" || position.Now.Sub(now()).Abs() > time.Minute {
+			t.Errorf("position %+v", position)
+		}
+		record, err := s.Lookup(t.Context(), live.Digest)
+		if diff := gocmp.Diff(recordOf(live), record); err != nil || diff != "" {
+			t.Errorf("look-up: %v (-want +got):\n%s", err, diff)
+		}
+		_, err = s.Lookup(t.Context(), digest("missing"))
+		wantError(t, err, apikey.ErrNotFound)
+	})
+}
+
+func TestOfTooManyKeysThoseUsedLatelyAreLoaded(t *testing.T) {
+	t.Parallel()
+	s := open(t, migrated(t, routes[0].database(t)))
+	for i := range 10 {
+		insert(t, s, makeKey(fmt.Sprint(i), func(k *apikey.NewKey) {
+			k.CreatedAt = now().Add(-time.Duration(i+1) * time.Hour)
+			if i == 9 {
+				k.LastUsedAt = now()
+			}
+		}))
+	}
+	var got []string
+	_, err := s.Load(t.Context(), 3, func(_ apikey.Digest, r apikey.Record) error {
+		got = append(got, r.ID)
+		return nil
+	})
+	if want := []string{"9", "0", "1"}; err != nil || !slices.Equal(got, want) {
+		t.Errorf("loaded %v, %v, want %v", got, err, want)
+	}
+}
+
+func TestWhatAReaderReturnsEndsTheReading(t *testing.T) {
+	t.Parallel()
+	s := open(t, migrated(t, routes[0].database(t)))
+	_, start := load(t, s)
+	insert(t, s, makeKey("a"), makeKey("b"))
+	enough := errors.New("enough")
+	calls := 0
+	_, err := s.Load(t.Context(), 10, func(apikey.Digest, apikey.Record) error { calls++; return enough })
+	wantError(t, err, enough)
+	_, err = s.Changes(t.Context(), start, func(keyindex.Change) error { calls++; return enough })
+	wantError(t, err, enough)
+	if calls != 2 {
+		t.Errorf("called %d times", calls)
+	}
+}
+
+func TestEveryKindOfChangeIsTold(t *testing.T) {
+	t.Parallel()
+	onEveryRoute(t, func(t *testing.T, url string) {
+		s, conn := open(t, url), sqlConn(t, url)
+		_, position := load(t, s)
+		for _, step := range []struct {
+			name   string
+			change func()
+			want   string
+		}{
+			{"nothing", func() {}, ""},
+			{"two are added", func() { insert(t, s, makeKey("a"), makeKey("b")) }, "a active, b active"},
+			{"a use is noted", func() { writeUse(t, s, entries("a")...) }, ""},
+			{"one is revoked", func() { _, _ = s.Revoke(t.Context(), "a") }, "a revoked"},
+			{"one is updated by hand", func() { execute(t, conn, "UPDATE api_keys SET expires_at = NULL WHERE id = 'b'") }, "b active"},
+			{"one is deleted", func() { execute(t, conn, "DELETE FROM api_keys WHERE id = 'a'") }, "a gone"},
+			{"one is added and deleted", func() {
+				insert(t, s, makeKey("c"))
+				execute(t, conn, "DELETE FROM api_keys WHERE id = 'c'")
+			}, "c gone"},
+			{"one gets another digest", func() {
+				execute(t, conn, "UPDATE api_keys SET key_hash = $1 WHERE id = 'b'", digest("d").String())
+			}, "b gone, d active"},
+			{"one leaves the tenant", func() { execute(t, conn, "UPDATE api_keys SET tenant = 'other' WHERE id = 'b'") }, "d gone"},
+			{"a change is undone", func() {
+				execute(t, conn, "BEGIN; UPDATE api_keys SET tenant = 'models-as-a-service'; ROLLBACK")
+			}, ""},
+		} {
+			step.change()
+			t.Log(step.name)
+			position = wantChanges(t, s, position, step.want)
+		}
+	})
+}
+
+func TestAKeyDeletedAndAddedAgainIsThere(t *testing.T) {
+	t.Parallel()
+	url := migrated(t, routes[0].database(t))
+	s := open(t, url)
+	insert(t, s, makeKey("a"))
+	_, position := load(t, s)
+	execute(t, sqlConn(t, url), "DELETE FROM api_keys")
+	insert(t, s, makeKey("a"))
+	got, _ := changes(t, s, position)
+	if len(got) == 0 || got[len(got)-1].Deleted {
+		t.Errorf("the last word on the key is %+v", got)
+	}
+}
+
+func TestNoOrderOfCommitsHidesAChange(t *testing.T) {
+	t.Parallel()
+	onEveryRoute(t, func(t *testing.T, url string) {
+		s, slow := open(t, url), sqlConn(t, url)
+		insert(t, s, makeKey("a"), makeKey("b"), makeKey("c"))
+		_, position := load(t, s)
+		execute(t, slow, "BEGIN")
+		execute(t, slow, "UPDATE api_keys SET status = 'revoked' WHERE id = 'a'")
+		execute(t, slow, "DELETE FROM api_keys WHERE id = 'c'")
+		if _, err := s.Revoke(t.Context(), "b"); err != nil { // It began later, and ends earlier.
+			t.Fatal(err)
+		}
+		position = wantChanges(t, s, position, "b revoked")
+		// A long transaction does not have the same told again and again.
+		position = wantChanges(t, s, position, "")
+		execute(t, slow, "COMMIT")
+		position = wantChanges(t, s, position, "a revoked, c gone")
+		wantChanges(t, s, position, "")
+	})
+}
+
+func TestAPositionWithoutASnapshotMayTellAgainButHidesNothing(t *testing.T) {
+	t.Parallel()
+	url := migrated(t, routes[0].database(t))
+	s, slow := open(t, url), sqlConn(t, url)
+	insert(t, s, makeKey("a"), makeKey("b"))
+	_, position := load(t, s)
+	execute(t, slow, "BEGIN; UPDATE api_keys SET status = 'revoked' WHERE id = 'a'")
+	if _, err := s.Revoke(t.Context(), "b"); err != nil {
+		t.Fatal(err)
+	}
+	tell := func(want string) {
+		t.Helper()
+		position.Snapshot = ""
+		told, next := changes(t, s, position)
+		if got := summary(told); !strings.HasSuffix(got, want) {
+			t.Errorf("changed: %q, want %q", got, want)
+		}
+		position = next
+	}
+	tell("b revoked")
+	tell("b revoked")
+	execute(t, slow, "COMMIT")
+	tell("a revoked, b revoked")
+}
+
+func TestALoadContainsExactlyWhatItsPositionSays(t *testing.T) {
+	t.Parallel()
+	url := migrated(t, routes[0].database(t))
+	s, slow := open(t, url), sqlConn(t, url)
+	insert(t, s, makeKey("a"))
+	execute(t, slow, "BEGIN; UPDATE api_keys SET status = 'revoked' WHERE id = 'a'")
+	loaded, position := load(t, s)
+	if len(loaded) != 1 {
+		t.Fatalf("loaded %d keys", len(loaded))
+	}
+	execute(t, slow, "COMMIT")
+	wantChanges(t, s, position, "a revoked")
+}
+
+func TestABulkRevocationIsOneNotificationAndOneRead(t *testing.T) {
+	t.Parallel()
+	url := migrated(t, routes[0].database(t))
+	s, conn := open(t, url), sqlConn(t, url)
+	execute(t, conn, `INSERT INTO api_keys (id, username, name, key_hash, user_groups, subscription)
+SELECT n, 'u', 'n', encode(sha256(n::text::bytea), 'hex'), '{}', 's' FROM generate_series(1, 100000) AS n`)
+	_, position := load(t, s)
+	execute(t, conn, "LISTEN maas_keys")
+	start := now()
+	n, err := s.RevokeActive(t.Context(), apikey.Scope{Subscription: "s"})
+	if err != nil || n != 100_000 {
+		t.Fatalf("revoked %d, %v", n, err)
+	}
+	revoked := now()
+	changed, position := changes(t, s, position)
+	t.Logf("revoking 100,000 keys took %s, reading them %s", revoked.Sub(start).Round(time.Millisecond), now().Sub(revoked).Round(time.Millisecond))
+	if len(changed) != 100_000 {
+		t.Errorf("%d changes", len(changed))
+	}
+	execute(t, conn, "SELECT pg_notify('maas_keys', 'end')")
+	count := 0
+	for {
+		notification, err := conn.WaitForNotification(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if notification.Payload == "end" {
+			break
+		}
+		count++
+	}
+	if count != 1 {
+		t.Errorf("%d notifications", count)
+	}
+	wantChanges(t, s, position, "")
+}
+
+// wantNewHistory fails unless a reader is told to load everything.
+func wantNewHistory(t *testing.T, s *Store, since keyindex.Position) {
+	t.Helper()
+	told, next := changes(t, s, since)
+	if next.Database == since.Database {
+		t.Error("the history is still the same")
+	}
+	if len(told) > 0 && !strings.HasPrefix(next.Database, since.Database) {
+		t.Errorf("changes of another history were told: %d", len(told))
+	}
+	// Once it has, it goes on from there.
+	_, position := load(t, s)
+	wantChanges(t, s, position, "")
+}
+
+func TestAnotherHistoryMakesReadersLoadEverything(t *testing.T) {
+	t.Parallel()
+	onEveryRoute(t, func(t *testing.T, url string) {
+		s, conn := open(t, url), sqlConn(t, url)
+		for name, change := range map[string]func(p *keyindex.Position){
+			"the table was emptied": func(*keyindex.Position) { execute(t, conn, "TRUNCATE api_keys") },
+			"the table was restored from a backup": func(*keyindex.Position) {
+				execute(t, conn, "ALTER TABLE api_keys RENAME TO former; CREATE TABLE api_keys (LIKE former INCLUDING ALL)")
+				execute(t, conn, "DROP TABLE former")
+			},
+			"an administrator began an epoch": func(*keyindex.Position) {
+				execute(t, conn, "UPDATE maas_api_state SET epoch = gen_random_uuid()")
+			},
+			"transactions went back":         func(p *keyindex.Position) { p.Xid += 1000 },
+			"tombstones are no longer there": func(p *keyindex.Position) { p.Now = p.Now.Add(-24 * time.Hour) },
+			"it is another database":         func(p *keyindex.Position) { p.Database = "another" },
+			"there was none":                 func(p *keyindex.Position) { *p = keyindex.Position{} },
+		} {
+			t.Log(name)
+			insert(t, s, makeKey(name))
+			_, position := load(t, s)
+			change(&position)
+			wantNewHistory(t, s, position)
+		}
+	})
+}
+
+func TestARestartOfTheServerIsAnotherHistory(t *testing.T) {
+	t.Parallel()
+	own := startOwn(t)
+	url := migrated(t, routes[0].databaseOf(t, own))
+	s := open(t, url)
+	_, position := load(t, s)
+	if err := own.Restart(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	s.pool.Reset() // The first use of a connection would tell that it broke.
+	wantNewHistory(t, s, position)
+}
+
+// startOwn starts a server for one test.
+func startOwn(t *testing.T) *pgtest.Server {
+	t.Helper()
+	own, err := pgtest.Start(t.Context(), pgtest.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := own.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	return own
+}
+
+func TestTheHistoryNamesServerAndTimeline(t *testing.T) {
+	t.Parallel()
+	url := migrated(t, routes[0].database(t))
+	_, position := load(t, open(t, url))
+	want := ask[string](t, sqlConn(t, url), "SELECT '/' || system_identifier || '/00000001' FROM pg_control_system()")
+	if !strings.HasSuffix(position.Database, want) {
+		t.Errorf("%s does not end in %s", position.Database, want)
+	}
+}
+
+func TestStampsOfARestoredBackupAreNoChanges(t *testing.T) {
+	t.Parallel()
+	url := migrated(t, routes[0].database(t))
+	s, conn := open(t, url), sqlConn(t, url)
+	_, position := load(t, s)
+	// A backup brings the stamps of another server, whose transactions were far ahead.
+	execute(t, conn, "ALTER TABLE api_keys DISABLE TRIGGER USER")
+	insert(t, s, makeKey("a"), makeKey("b"))
+	execute(t, conn, "UPDATE api_keys SET changed_xid = 1000000000; ALTER TABLE api_keys ENABLE TRIGGER USER")
+	wantChanges(t, s, position, "")
+	if loaded, _ := load(t, s); len(loaded) != 2 {
+		t.Errorf("loaded %d keys", len(loaded))
+	}
+	if _, err := s.Revoke(t.Context(), "a"); err != nil {
+		t.Fatal(err)
+	}
+	wantChanges(t, s, position, "a revoked")
+}
+
+func TestAHashThatIsNoneIsPassedOver(t *testing.T) {
+	t.Parallel()
+	url := migrated(t, routes[0].database(t))
+	s := open(t, url)
+	_, position := load(t, s)
+	insert(t, s, makeKey("a"))
+	execute(t, sqlConn(t, url), `INSERT INTO api_keys (id, username, name, key_hash, user_groups, subscription) VALUES ('x', 'u', 'n', 'none', '{}', 's')`)
+	wantChanges(t, s, position, "a active")
+	if loaded, _ := load(t, s); len(loaded) != 1 {
+		t.Errorf("loaded %d keys", len(loaded))
+	}
+}
+
+func TestForgottenDeletionsAreThoseOfADayAgo(t *testing.T) {
+	t.Parallel()
+	url := migrated(t, routes[0].database(t))
+	s, conn := open(t, url), sqlConn(t, url)
+	execute(t, conn, `INSERT INTO api_key_tombstones (key_hash, tenant, deleted_xid, deleted_at) VALUES
+('old', 't', 1, now() - interval '25 hours'), ('new', 't', 1, now() - interval '23 hours')`)
+	if _, err := s.PurgeDue(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got := ask[string](t, conn, "SELECT string_agg(key_hash, ' ') FROM api_key_tombstones"); got != "new" {
+		t.Errorf("left: %s", got)
+	}
+}
+
+// backendOf is the process that serves a connection with an application name.
+func backendOf(t *testing.T, conn *pgx.Conn, application string) int {
+	t.Helper()
+	for {
+		pid := ask[int](t, conn, "SELECT COALESCE(max(pid), 0) FROM pg_stat_activity WHERE application_name = $1 AND datname = current_database()", application)
+		if pid != 0 {
+			return pid
+		}
+	}
+}
+
+func TestAListenerIsToldOfItsTenantsChangesOnly(t *testing.T) {
+	t.Parallel()
+	url := migrated(t, routes[0].database(t))
+	s, other, conn := open(t, url), open(t, url, ofTenant("other", "")), sqlConn(t, url)
+	told, ended := listening(t, s)
+	<-told // As soon as it listens.
+	insert(t, s, makeKey("a"))
+	<-told
+	insert(t, other, makeKey("b"))
+	writeUse(t, s, entries("a")...)
+	execute(t, conn, "SELECT pg_notify('maas_keys', 'unknown')")
+	insert(t, s, makeKey("c"))
+	<-told
+	execute(t, conn, "TRUNCATE api_keys")
+	<-told
+	select {
+	case <-told:
+		t.Error("it was told too often")
+	default:
+	}
+	execute(t, conn, "SELECT pg_terminate_backend($1)", backendOf(t, conn, DefaultApplicationName+" listener"))
+	if err := <-ended; err == nil {
+		t.Error("it ended without an error")
+	}
+}
+
+// listening listens until the test ends.
+func listening(t *testing.T, s *Store) (told chan struct{}, ended chan error) {
+	t.Helper()
+	told, ended = make(chan struct{}), make(chan error, 1)
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		ended <- s.Listen(ctx, func() {
+			select {
+			case told <- struct{}{}:
+			case <-ctx.Done():
+			}
+		})
+	}()
+	t.Cleanup(func() { cancel(); <-done })
+	return told, ended
+}
+
+func TestNobodyListensThroughAPooler(t *testing.T) {
+	t.Parallel()
+	s := open(t, migrated(t, routes[1].database(t)))
+	_, ended := listening(t, s)
+	wantError(t, <-ended, ErrPooled)
+}
+
+func TestAListenerNoticesThatNothingArrivesAnyMore(t *testing.T) {
+	t.Parallel()
+	own := startOwn(t)
+	url := migrated(t, routes[0].databaseOf(t, own))
+	told, ended := listening(t, open(t, url))
+	<-told
+	if err := own.Freeze(); err != nil {
+		t.Fatal(err)
+	}
+	start := now()
+	if err := <-ended; err == nil {
+		t.Error("it ended without an error")
+	}
+	if took := now().Sub(start); took > 2*(echoEvery+echoTimeout) {
+		t.Errorf("it noticed after %s", took)
+	}
+}
+
+func TestAListenerHearsItselfAndGoesOn(t *testing.T) {
+	t.Parallel()
+	url := migrated(t, routes[0].database(t))
+	s, conn := open(t, url), sqlConn(t, url)
+	told, ended := listening(t, s)
+	<-told
+	execute(t, conn, "LISTEN maas_keys")
+	for range 2 {
+		if _, err := conn.WaitForNotification(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	insert(t, s, makeKey("a"))
+	select {
+	case <-told:
+	case err := <-ended:
+		t.Error(err)
+	}
+}
