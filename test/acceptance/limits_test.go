@@ -39,12 +39,6 @@ func modelScopedKey(s *v1alpha1.MaaSSubscription, model types.NamespacedName) st
 	return fmt.Sprintf("%s/%s@%s/%s", s.Namespace, s.Name, model.Namespace, model.Name)
 }
 
-// tokenLimit is a limit of a generated policy as a gateway reads it.
-type tokenLimit struct {
-	Name, Predicate string
-	Counters        []string
-}
-
 // limits reads the generated limits of a model by name, for Eventually.
 func (w world) limits(model types.NamespacedName) func() []enforced.Limit {
 	return func() []enforced.Limit {

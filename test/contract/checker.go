@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -80,7 +81,7 @@ func (t transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	response.Body = io.NopCloser(bytes.NewReader(received))
 	e := exchange{request: r, sent: sent, status: response.StatusCode, header: response.Header, received: received}
-	if err := t.checker.check(e); err != nil {
+	if err := t.checker.check(r.Context(), e); err != nil {
 		t.report(err)
 	}
 	return response, nil
@@ -97,12 +98,10 @@ func (c *Checker) Handler(next http.Handler, report func(error)) http.Handler {
 		recorder := httptest.NewRecorder()
 		next.ServeHTTP(recorder, r)
 		e := exchange{request: r, sent: sent, status: recorder.Code, header: recorder.Header(), received: recorder.Body.Bytes()}
-		if err := c.check(e); err != nil {
+		if err := c.check(r.Context(), e); err != nil {
 			report(err)
 		}
-		for name, values := range recorder.Header() {
-			w.Header()[name] = values
-		}
+		maps.Copy(w.Header(), recorder.Header())
 		w.WriteHeader(recorder.Code)
 		_, _ = w.Write(e.received) // the client is gone
 	})
@@ -129,8 +128,8 @@ type exchange struct {
 	received []byte
 }
 
-func (c *Checker) check(e exchange) error {
-	request := e.request.Clone(e.request.Context())
+func (c *Checker) check(ctx context.Context, e exchange) error {
+	request := e.request.Clone(ctx)
 	request.URL.Path = strings.TrimPrefix(request.URL.Path, c.prefix)
 	request.URL.RawPath = strings.TrimPrefix(request.URL.RawPath, c.prefix)
 	request.Host, request.URL.Host = "", ""
@@ -146,10 +145,10 @@ func (c *Checker) check(e exchange) error {
 		input := &openapi3filter.RequestValidationInput{
 			Request: request, PathParams: values, Route: route, Options: options(),
 		}
-		if err := e.checkRequest(input); err != nil {
+		if err := e.checkRequest(ctx, input); err != nil {
 			return fmt.Errorf("%s accepts (%d) what the document does not describe: %w", name, e.status, err)
 		}
-		if err := e.checkResponse(input, route); err != nil {
+		if err := e.checkResponse(ctx, input, route); err != nil {
 			return fmt.Errorf("%s answers %d, and not as the document says: %w", name, e.status, err)
 		}
 		return nil
@@ -166,8 +165,8 @@ func options() *openapi3filter.Options {
 
 // checkRequest checks requests that were accepted. The service reads JSON
 // whatever a request calls its body.
-func (e exchange) checkRequest(input *openapi3filter.RequestValidationInput) error {
-	if e.status >= http.StatusBadRequest || e.request.Context().Value(outside{}) != nil || e.refused() {
+func (e exchange) checkRequest(ctx context.Context, input *openapi3filter.RequestValidationInput) error {
+	if e.status >= http.StatusBadRequest || ctx.Value(outside{}) != nil || e.refused() {
 		return nil
 	}
 	if len(e.sent) > 0 {
@@ -175,7 +174,7 @@ func (e exchange) checkRequest(input *openapi3filter.RequestValidationInput) err
 	}
 	input.Request.Body = io.NopCloser(bytes.NewReader(e.sent))
 	input.Request.ContentLength = int64(len(e.sent))
-	return openapi3filter.ValidateRequest(e.request.Context(), input)
+	return openapi3filter.ValidateRequest(ctx, input)
 }
 
 // refused tells whether a 200 carries a refusal, as the selection callback does.
@@ -186,14 +185,14 @@ func (e exchange) refused() bool {
 	return json.Unmarshal(e.received, &answer) == nil && answer.Error != nil
 }
 
-func (e exchange) checkResponse(input *openapi3filter.RequestValidationInput, route *routers.Route) error {
+func (e exchange) checkResponse(ctx context.Context, input *openapi3filter.RequestValidationInput, route *routers.Route) error {
 	if route.Operation.Responses.Status(e.status) == nil {
 		if e.notFound() {
 			return nil // This listener does not serve the route, or not to this caller.
 		}
 		return fmt.Errorf("the status is not described: %s", excerpt(e.received))
 	}
-	err := openapi3filter.ValidateResponse(e.request.Context(), &openapi3filter.ResponseValidationInput{
+	err := openapi3filter.ValidateResponse(ctx, &openapi3filter.ResponseValidationInput{
 		RequestValidationInput: input, Status: e.status, Header: e.header, Options: options(),
 		Body: io.NopCloser(bytes.NewReader(e.received)),
 	})

@@ -4,7 +4,6 @@
 package contract_test
 
 import (
-	"context"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -100,11 +99,18 @@ func TestCheckerReportsWhatTheDocumentDoesNotSay(t *testing.T) {
 			if test.method == "" {
 				test.method = http.MethodPut
 			}
-			ctx := t.Context()
-			if test.outside {
-				ctx = contract.Outside(ctx)
+			send := func(address string) *http.Request {
+				ctx := t.Context()
+				if test.outside {
+					ctx = contract.Outside(ctx)
+				}
+				request, err := http.NewRequestWithContext(ctx, test.method, address+test.path, strings.NewReader(test.body))
+				if err != nil {
+					t.Fatal(err)
+				}
+				return request
 			}
-			byHandler, byTransport := exchangeBothWays(ctx, t, test.answer, test.method, test.path, test.body)
+			byHandler, byTransport := exchangeBothWays(t, test.answer, send)
 			for by, got := range map[string]string{"Handler": byHandler, "Transport": byTransport} {
 				if test.want == "" && got != "" || !strings.Contains(got, test.want) {
 					t.Errorf("%s reports %q, want a text with %q", by, got, test.want)
@@ -116,10 +122,10 @@ func TestCheckerReportsWhatTheDocumentDoesNotSay(t *testing.T) {
 
 // exchangeBothWays sends one request through a handler and through a transport
 // under a checker each, and returns what they report.
-func exchangeBothWays(ctx context.Context, t *testing.T, a answer, method, path, body string) (byHandler, byTransport string) {
+func exchangeBothWays(t *testing.T, a answer, send func(address string) *http.Request) (byHandler, byTransport string) {
 	t.Helper()
 	checker := newChecker(t)
-	request := httptest.NewRequestWithContext(ctx, method, path, strings.NewReader(body))
+	request := send("")
 	recorder := httptest.NewRecorder()
 	checker.Handler(a, func(err error) { byHandler += err.Error() }).ServeHTTP(recorder, request)
 	if recorder.Code != a.status || recorder.Body.String() != a.body {
@@ -129,11 +135,7 @@ func exchangeBothWays(ctx context.Context, t *testing.T, a answer, method, path,
 	server := httptest.NewServer(a)
 	t.Cleanup(server.Close)
 	client := &http.Client{Transport: checker.Transport(server.Client().Transport, func(err error) { byTransport += err.Error() })}
-	request, err := http.NewRequestWithContext(ctx, method, server.URL+path, strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
-	response, err := client.Do(request)
+	response, err := client.Do(send(server.URL))
 	if err != nil {
 		t.Fatal(err)
 	}

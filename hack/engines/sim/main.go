@@ -1,9 +1,9 @@
 // Copyright The maas-operator Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// The model simulator of llm-d with its own flags, but listening on the
-// loopback interface only: the original listens on all of them. It serves HTTP
-// at --port until it is interrupted; gRPC and several ranks are left out.
+// Command sim is the model simulator of llm-d with its own flags, but listening
+// on the loopback interface only: the original listens on all of them. It serves
+// HTTP at --port until it is interrupted; gRPC and several ranks are left out.
 package main
 
 import (
