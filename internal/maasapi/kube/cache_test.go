@@ -139,6 +139,14 @@ func TestACollectionLeavesOutWhatItCannotRead(t *testing.T) {
 	}
 }
 
+func TestANumberThatDoesNotFitIsNotCutOff(t *testing.T) {
+	t.Parallel()
+	u := object("MaaSSubscription", testTenant, "huge", map[string]any{"spec": map[string]any{"priority": int64(5_000_000_000)}})
+	if got, _, err := readSubscription(testTenant)(u); err == nil {
+		t.Errorf("priority %d", got.Spec.Priority)
+	}
+}
+
 func TestAnEmptyFirstListIsAChange(t *testing.T) {
 	t.Parallel()
 	c, changes, _ := modelsOf()

@@ -10,8 +10,8 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/json"
 
 	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
 )
@@ -34,7 +34,12 @@ func decode(object any, into any) error {
 	if !ok {
 		return errNoObject
 	}
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, into); err != nil {
+	// Not by runtime.DefaultUnstructuredConverter: it cuts numbers off in silence.
+	text, err := u.MarshalJSON()
+	if err == nil {
+		err = json.Unmarshal(text, into)
+	}
+	if err != nil {
 		return fmt.Errorf("decode %s: %w", u.GetKind(), err)
 	}
 	return nil
