@@ -53,6 +53,8 @@ func Account() testenv.Account {
 type Options struct {
 	// Binary is maas-api's program; empty means build it from the sources.
 	Binary string
+	// CRDs are installed beside ours and those of Gateway API.
+	CRDs []testenv.CRDSet
 	// Postgres adjusts the database server.
 	Postgres postgres.Options
 	// Report receives every difference between an answer and the OpenAPI documents;
@@ -60,6 +62,13 @@ type Options struct {
 	Report func(error)
 	// Log receives one line per step; nil discards them.
 	Log io.Writer
+}
+
+func (o Options) out() io.Writer {
+	if o.Log == nil {
+		return io.Discard
+	}
+	return o.Log
 }
 
 // Stage is what [Start] has set up.
@@ -110,7 +119,8 @@ func Start(ctx context.Context, o Options) (_ *Stage, err error) {
 	if s.Database, err = s.Postgres.NewDatabase(ctx); err != nil {
 		return nil, err
 	}
-	if s.Env, err = testenv.Start(ctx, testenv.Options{CRDs: []testenv.CRDSet{testenv.MaaS, testenv.GatewayAPI}, Log: o.Log}); err != nil {
+	crds := append([]testenv.CRDSet{testenv.MaaS, testenv.GatewayAPI}, o.CRDs...)
+	if s.Env, err = testenv.Start(ctx, testenv.Options{CRDs: crds, Log: o.Log}); err != nil {
 		return nil, err
 	}
 	s.ends = append(s.ends, s.Env.Stop)

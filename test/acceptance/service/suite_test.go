@@ -20,6 +20,7 @@ import (
 	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
 	"github.com/opendatahub-io/maas-operator/test/builder"
 	"github.com/opendatahub-io/maas-operator/test/service"
+	"github.com/opendatahub-io/maas-operator/test/testenv"
 )
 
 func TestService(t *testing.T) {
@@ -62,10 +63,13 @@ const (
 
 var _ = BeforeSuite(func(ctx SpecContext) {
 	var err error
-	on, err = service.Start(ctx, service.Options{Log: GinkgoWriter, Report: func(err error) {
-		defer GinkgoRecover()
-		Fail("the exchange is not what the OpenAPI document says: " + err.Error())
-	}})
+	on, err = service.Start(ctx, service.Options{
+		Log: GinkgoWriter, CRDs: []testenv.CRDSet{testenv.Kuadrant},
+		Report: func(err error) {
+			defer GinkgoRecover()
+			Fail("the exchange is not what the OpenAPI document says: " + err.Error())
+		},
+	})
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(func() { Expect(on.Stop()).To(Succeed()) })
 	database, err = pgxpool.New(context.Background(), on.Database)
@@ -80,9 +84,16 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 		builder.Subscription(service.Tenant, specialName).Owners([]string{specialGroup}, nil).Priority(7).
 			Limit(commonModel, 5000, "1m").Phase(v1alpha1.PhaseActive).Obj(),
 	)
-	api = up(ctx, service.ReplicaOptions{Name: "api", Env: []string{
+	api = must(on.Replica(ctx, service.ReplicaOptions{Name: "api", Env: []string{
 		"LAST_USED_INTERVAL=100ms", "LAST_USED_DEBOUNCE_SECS=0", "LOG_LEVEL=debug",
-	}})
+	}}))
+	gateway = must(on.Gateway(ctx, service.GatewayOptions{
+		Replica: api, Identities: identities(), Hostnames: []string{legacyHostname},
+		Backends: map[string]string{service.ModelNamespace + "/" + modelService: startServers()},
+	}))
+	api.Behind(gateway)
+	Expect(api.Start(ctx)).To(Succeed())
+	Expect(on.Route(ctx)).To(Succeed())
 	peer = up(ctx, service.ReplicaOptions{Name: "peer", Args: []string{
 		"--api-key-max-expiration-days=30", "--api-key-max-per-user=4", "--log-level=debug",
 	}})
