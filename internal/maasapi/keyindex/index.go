@@ -28,6 +28,8 @@ type Index struct {
 	everLoaded atomic.Bool
 	// downUntil is the instant before which the database is known not to answer.
 	downUntil atomic.Int64
+	// answered is when the database last answered anything.
+	answered atomic.Int64
 	// failures counts look-ups in a row that got no answer.
 	failures atomic.Int32
 

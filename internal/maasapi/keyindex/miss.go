@@ -80,8 +80,17 @@ func (x *Index) ask(ctx context.Context, t *table, digest apikey.Digest, held bo
 		x.metrics.busy.Inc()
 		return nil, f.err
 	default:
-		return x.outage(digest, f.err)
+		return x.unanswered(digest, f.err)
 	}
+}
+
+// unanswered answers for a key of which a look-up has found out nothing.
+func (x *Index) unanswered(digest apikey.Digest, cause error) (*apikey.Record, error) {
+	if x.silent() {
+		return x.outage(digest, cause)
+	}
+	x.metrics.unavailable.Inc()
+	return nil, fmt.Errorf("%w: %w", ErrUnavailable, cause)
 }
 
 // board joins the flight for a key, or begins one. Whoever begins it must fly.
@@ -171,7 +180,7 @@ func (x *Index) lookedUp(err error) {
 		x.metrics.lookups.WithLabelValues(lookupNotFound).Inc()
 	default:
 		x.metrics.lookups.WithLabelValues(lookupError).Inc()
-		if x.failures.Add(1) >= failuresUntilDown {
+		if x.failures.Add(1) >= failuresUntilDown && x.silent() {
 			x.failures.Store(0)
 			x.leaveAlone(x.opts.PollInterval)
 			x.Nudge()
@@ -179,6 +188,18 @@ func (x *Index) lookedUp(err error) {
 		return
 	}
 	x.failures.Store(0)
+	x.alive()
+}
+
+// alive notes that the database has answered.
+func (x *Index) alive() { x.answered.Store(x.elapsed()) }
+
+// silent tells whether the database has not answered anything for so long that
+// a look-up without an answer is an outage. One that answers others is slow, and
+// may know of a revocation. When the database falls silent, the index is fresh
+// for at least as long.
+func (x *Index) silent() bool {
+	return x.elapsed() >= x.answered.Load()+int64(x.opts.StaleAfter-x.opts.PollInterval)
 }
 
 // outage answers while the database does not: keys that were good when it last

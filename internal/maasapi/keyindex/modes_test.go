@@ -15,7 +15,7 @@ import (
 )
 
 // The ways in which a cache of keys goes wrong, one test each. Those that live
-// in the database are in test/keyindex too.
+// in the database are tested with PostgreSQL too.
 
 // Mode 1.
 func TestLostListenerIsReplacedAndWhatItMissedIsPolledFor(t *testing.T) {
@@ -370,6 +370,21 @@ func TestFrozenDatabaseHangsNobodyAndIsSoonLeftAlone(t *testing.T) {
 	// Unknown keys find the same out.
 	f.wantVerdict(t, digest(2), unavailable)
 	f.wantLookups(t, failuresUntilDown)
+}
+
+// Mode 9: a database that answers others is none that is gone. It may know of a
+// revocation, so that nobody is let in on what was known before.
+func TestSlowDatabaseIsNoOutage(t *testing.T) {
+	t.Parallel()
+	f := loaded(t, 1, nil)
+	f.clock.Step(DefaultStaleAfter + time.Nanosecond)
+	f.wantVerdict(t, digest(2), notFound)
+	f.set(func() { f.lookupBroken = true })
+	for range 2 * failuresUntilDown {
+		f.wantVerdict(t, digest(1), unavailable)
+	}
+	f.clock.Step(DefaultStaleAfter - DefaultPollInterval)
+	f.wantVerdict(t, digest(1), accepted)
 }
 
 // Mode 10.

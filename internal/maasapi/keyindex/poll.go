@@ -136,7 +136,11 @@ func (x *Index) answers(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, x.opts.LookupTimeout)
 	defer cancel()
 	_, err := x.opts.Feed.Lookup(ctx, apikey.Digest{})
-	return err == nil || errors.Is(err, apikey.ErrNotFound)
+	answers := err == nil || errors.Is(err, apikey.ErrNotFound)
+	if answers {
+		x.alive()
+	}
+	return answers
 }
 
 func (x *Index) leaveAlone(d time.Duration) { x.downUntil.Store(x.elapsed() + int64(d)) }
@@ -178,7 +182,7 @@ func (x *Index) load(ctx context.Context) error {
 	next := x.newTable()
 	next.loaded, next.complete = true, true
 	var position Position
-	err := guarded(ctx, max(loadStall, x.opts.PollTimeout), x.opts.PollTimeout, func(ctx context.Context, alive func()) (err error) {
+	err := x.guarded(ctx, max(loadStall, x.opts.PollTimeout), x.opts.PollTimeout, func(ctx context.Context, alive func()) (err error) {
 		position, err = x.opts.Feed.Load(ctx, x.opts.MaxEntries+1, func(digest apikey.Digest, r apikey.Record) error {
 			alive()
 			next.fill(digest, &r)
@@ -203,7 +207,7 @@ func (x *Index) load(ctx context.Context) error {
 func (x *Index) changes(ctx context.Context) (reason string, err error) {
 	t, began := x.table.Load(), x.elapsed()
 	var position Position
-	err = guarded(ctx, x.opts.PollTimeout, x.opts.PollTimeout, func(ctx context.Context, alive func()) (err error) {
+	err = x.guarded(ctx, x.opts.PollTimeout, x.opts.PollTimeout, func(ctx context.Context, alive func()) (err error) {
 		position, err = x.opts.Feed.Changes(ctx, x.position, func(c Change) error {
 			alive()
 			x.metrics.changes.Inc()
@@ -234,7 +238,7 @@ func (x *Index) changes(ctx context.Context) (reason string, err error) {
 // guarded ends a read that stops making progress: first is how long it may take
 // to the first row, or altogether without any, and then is the longest pause
 // after it.
-func guarded(ctx context.Context, first, then time.Duration, read func(ctx context.Context, alive func()) error) error {
+func (x *Index) guarded(ctx context.Context, first, then time.Duration, read func(ctx context.Context, alive func()) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	timer := time.AfterFunc(first, func() { cancel(errStalled) })
@@ -243,11 +247,15 @@ func guarded(ctx context.Context, first, then time.Duration, read func(ctx conte
 	err := read(ctx, func() {
 		if rows%aliveEvery == 0 {
 			timer.Reset(then)
+			x.alive()
 		}
 		rows++
 	})
 	if err == nil && ctx.Err() != nil {
 		err = context.Cause(ctx)
+	}
+	if err == nil {
+		x.alive()
 	}
 	return err
 }

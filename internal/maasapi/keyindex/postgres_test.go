@@ -1,0 +1,421 @@
+// Copyright The maas-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package keyindex_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/opendatahub-io/maas-operator/internal/maasapi/apikey"
+	"github.com/opendatahub-io/maas-operator/internal/maasapi/keyindex"
+	"github.com/opendatahub-io/maas-operator/test/postgres"
+)
+
+// revokeAll revokes keys on one replica, several at a time, while the other is
+// asked for them all the time, and returns how long it took to refuse each.
+func revokeAll(t *testing.T, here, there *replica, keys []key) []time.Duration {
+	t.Helper()
+	for _, k := range keys {
+		there.wantAccepted(t, k)
+	}
+	var (
+		group sync.WaitGroup
+		mu    sync.Mutex
+		took  []time.Duration
+	)
+	work := make(chan key)
+	for range 8 {
+		group.Go(func() {
+			for k := range work {
+				here.revoke(t, k)
+				d := there.refusedWithin(t, k, time.Now())
+				mu.Lock()
+				took = append(took, d)
+				mu.Unlock()
+			}
+		})
+	}
+	for _, k := range keys {
+		work <- k
+	}
+	close(work)
+	group.Wait()
+	slices.Sort(took)
+	t.Logf("%d revocations in force elsewhere after: median %s, 99th percentile %s, most %s",
+		len(took), took[len(took)/2], took[len(took)*99/100], took[len(took)-1])
+	return took
+}
+
+func TestRevocationIsInForceOnAnotherReplicaInTime(t *testing.T) {
+	t.Parallel()
+	database := newDatabase(t, nil)
+	here, there := newReplica(t, database, nil), newReplica(t, database, nil)
+	eventually(t, "the replica listens", func() bool { return there.metric(t, "listening") == 1 })
+	took := revokeAll(t, here, there, here.mintMany(t, 400))
+	// With notifications it does not take a poll interval.
+	if median := took[len(took)/2]; median > keyindex.DefaultPollInterval/2 {
+		t.Errorf("half of the revocations took more than %s: notifications do not work", median)
+	}
+}
+
+// Mode 1, with a real connection.
+func TestRevocationIsInForceInTimeWhileListenersAreKilled(t *testing.T) {
+	t.Parallel()
+	database := newDatabase(t, nil)
+	here, there := newReplica(t, database, nil), newReplica(t, database, nil)
+	keys := here.mintMany(t, 300)
+	ctx, cancel := context.WithCancel(t.Context())
+	var group sync.WaitGroup
+	group.Go(func() {
+		for ctx.Err() == nil {
+			execute(t, database, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+				WHERE application_name LIKE '%listener' AND datname = current_database()`)
+			timer := time.NewTimer(100 * time.Millisecond)
+			select {
+			case <-ctx.Done():
+			case <-timer.C:
+			}
+		}
+	})
+	revokeAll(t, here, there, keys)
+	cancel()
+	group.Wait()
+	eventually(t, "the replica listens again", func() bool { return there.metric(t, "listening") == 1 })
+}
+
+// Mode 2, with real connections: all of them go silent without an end, while
+// new ones would work.
+func TestRevocationIsInForceInTimeOverHalfOpenConnections(t *testing.T) {
+	t.Parallel()
+	database := newDatabase(t, nil)
+	p, proxied := newProxy(t, database)
+	here, there := newReplica(t, database, nil), newReplica(t, proxied, nil)
+	k := here.mint(t)
+	there.wantAccepted(t, k)
+	p.swallow()
+	here.revoke(t, k)
+	// To the replica the database is gone at first: it goes by the grace until its
+	// connections have been replaced.
+	revoked := time.Now()
+	eventually(t, "the replica is fresh again", func() bool {
+		return there.State() == keyindex.StateFresh && !there.accepts(t, k)
+	})
+	took := time.Since(revoked)
+	t.Logf("in force after %s", took)
+	if took > 10*time.Second {
+		t.Errorf("the replica clung to dead connections for %s", took)
+	}
+}
+
+// Mode 4, with a real pooler in transaction mode.
+func TestRevocationIsInForceInTimeThroughAPooler(t *testing.T) {
+	t.Parallel()
+	server := newServer(t, postgres.Options{})
+	database := newDatabase(t, server)
+	pooler, err := server.StartPooler(t.Context(), database)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := pooler.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	here, there := newReplica(t, pooler.URL, nil), newReplica(t, pooler.URL, nil)
+	keys := here.mintMany(t, 100)
+	if got := there.metric(t, "listening"); got != 0 {
+		t.Errorf("listening = %v behind a pooler", got)
+	}
+	revokeAll(t, here, there, keys)
+}
+
+// Mode 5, with real transactions.
+func TestRealTransactionsThatCommitOutOfOrderAreNotSkipped(t *testing.T) {
+	t.Parallel()
+	database := newDatabase(t, nil)
+	r := newReplica(t, database, nil)
+	early, late := r.mint(t), r.mint(t)
+	r.wantAccepted(t, early)
+	r.wantAccepted(t, late)
+	conn, err := pgx.Connect(t.Context(), database)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close(context.WithoutCancel(t.Context())) }()
+	slow, err := conn.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := slow.Exec(t.Context(), "UPDATE api_keys SET status = 'revoked' WHERE id = $1", early.id); err != nil {
+		t.Fatal(err)
+	}
+	// Later transactions are seen first, by several polls.
+	r.revoke(t, late)
+	r.refusedWithin(t, late, time.Now())
+	for range 3 {
+		if err := r.Refresh(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r.wantAccepted(t, early)
+	if err := slow.Commit(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	r.refusedWithin(t, early, time.Now())
+	if got := r.metric(t, "lookups_total"); got > 2 {
+		t.Errorf("%v look-ups: the polls did not see it", got)
+	}
+}
+
+// Mode 7, with two replicas.
+func TestRealKeyMadeElsewhereWorksAtOnce(t *testing.T) {
+	t.Parallel()
+	database := newDatabase(t, nil)
+	here, there := newReplica(t, database, nil), newReplica(t, database, nil)
+	for range 100 {
+		there.wantAccepted(t, here.mint(t))
+	}
+}
+
+// Mode 11, with real rows: one notification, one poll. It has the machine to
+// itself.
+func TestBulkRevocationOfManyKeysIsOneNotificationAndInForceInTime(t *testing.T) {
+	database := newDatabase(t, nil)
+	execute(t, database, `INSERT INTO api_keys (id, username, name, key_hash, status, user_groups, subscription, tenant)
+		SELECT gen_random_uuid()::text, 'bulk', 'key', encode(sha256(i::text::bytea), 'hex'), 'active', '{system:authenticated}', 'free', $1
+		FROM generate_series(1, 100000) AS i`, tenant)
+	here, there := newReplica(t, database, nil), newReplica(t, database, nil)
+	single := here.mint(t)
+	there.wantAccepted(t, single)
+	execute(t, database, "UPDATE api_keys SET username = 'bulk' WHERE id = $1", single.id)
+	if err := there.Refresh(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	conn, err := pgx.Connect(t.Context(), database)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close(context.WithoutCancel(t.Context())) }()
+	if _, err := conn.Exec(t.Context(), "LISTEN maas_keys"); err != nil {
+		t.Fatal(err)
+	}
+	// What was sent before is none of this.
+	ours := md5(t, database)
+	hear := func(patience time.Duration) bool {
+		waiting, cancel := context.WithTimeout(t.Context(), patience)
+		defer cancel()
+		for {
+			notification, err := conn.WaitForNotification(waiting)
+			if err != nil || notification.Payload == ours {
+				return err == nil
+			}
+		}
+	}
+	begun := time.Now()
+	count, err := here.store.RevokeActive(t.Context(), apikey.Scope{Username: "bulk"})
+	if err != nil || count != 100_001 {
+		t.Fatalf("%d keys are revoked: %v", count, err)
+	}
+	t.Logf("revoked in %s", time.Since(begun))
+	took := there.refusedWithin(t, single, time.Now())
+	t.Logf("in force elsewhere %s later", took)
+	if !hear(20 * time.Second) {
+		t.Error("no notification")
+	}
+	if hear(time.Second) {
+		t.Error("more than one notification")
+	}
+}
+
+func md5(t *testing.T, database string) string {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), database)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var sum string
+	err = conn.QueryRow(t.Context(), "SELECT md5($1)", tenant).Scan(&sum)
+	if err := errors.Join(err, conn.Close(t.Context())); err != nil {
+		t.Fatal(err)
+	}
+	return sum
+}
+
+// A row that is deleted leaves every cache.
+func TestDeletedKeyIsRefusedOnAnotherReplicaInTime(t *testing.T) {
+	t.Parallel()
+	for name, statement := range map[string]string{
+		"deleted":   "DELETE FROM api_keys",
+		"truncated": "TRUNCATE api_keys",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			database := newDatabase(t, nil)
+			here, there := newReplica(t, database, nil), newReplica(t, database, nil)
+			k := here.mint(t)
+			there.wantAccepted(t, k)
+			execute(t, database, statement)
+			there.refusedWithin(t, k, time.Now())
+		})
+	}
+}
+
+// Notes of use are not changes of keys.
+func TestUseOfAKeyIsNotRead(t *testing.T) {
+	t.Parallel()
+	database := newDatabase(t, nil)
+	r := newReplica(t, database, nil)
+	k := r.mint(t)
+	if err := r.Refresh(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	before := r.metric(t, "changes_total")
+	execute(t, database, "UPDATE api_keys SET last_used_at = now() WHERE id = $1", k.id)
+	for range 3 {
+		if err := r.Refresh(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := r.metric(t, "changes_total"); got != before {
+		t.Errorf("%v changes were read", got-before)
+	}
+}
+
+// Mode 6, with a real server that is put back to an older state.
+func TestServerPutBackToAnOlderStateIsLoadedAnew(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if err := os.Chmod(filepath.Dir(dir), 0o755); err != nil { // The server runs as somebody else.
+		t.Fatal(err)
+	}
+	server := newServer(t, postgres.Options{Dir: filepath.Join(dir, "server")})
+	database := newDatabase(t, server)
+	r := newReplica(t, database, nil)
+	kept := r.mint(t)
+	data, backup := filepath.Join(dir, "server", "data"), filepath.Join(dir, "backup")
+	replace := func(from, to string) {
+		if err := server.Down(); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.RemoveAll(to); err != nil {
+			t.Fatal(err)
+		}
+		if out, err := exec.CommandContext(t.Context(), "cp", "-a", from, to).CombinedOutput(); err != nil {
+			t.Fatalf("copy data: %v: %s", err, out)
+		}
+		if err := server.Up(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	replace(data, backup)
+	lost := r.mint(t)
+	eventually(t, "the replica is fresh", func() bool { return r.State() == keyindex.StateFresh && r.accepts(t, lost) })
+	loads := r.metric(t, "loads_total")
+	replace(backup, data)
+	eventually(t, "keys are loaded again", func() bool { return r.metric(t, "loads_total") > loads })
+	if r.accepts(t, lost) {
+		t.Error("a key that the database no longer has is accepted")
+	}
+	eventually(t, "the replica is fresh", func() bool { return r.State() == keyindex.StateFresh })
+	r.wantAccepted(t, kept)
+}
+
+// Mode 9 and mode 1, with a server that is restarted.
+func TestRevocationIsInForceInTimeAfterARestartOfTheServer(t *testing.T) {
+	t.Parallel()
+	server := newServer(t, postgres.Options{})
+	database := newDatabase(t, server)
+	here, there := newReplica(t, database, nil), newReplica(t, database, nil)
+	keys := here.mintMany(t, 50)
+	for _, k := range keys {
+		there.wantAccepted(t, k)
+	}
+	if err := server.Restart(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for _, k := range keys {
+		execute(t, database, "UPDATE api_keys SET status = 'revoked' WHERE id = $1", k.id)
+		there.refusedWithin(t, k, time.Now())
+	}
+	eventually(t, "the replica is fresh", func() bool { return there.State() == keyindex.StateFresh })
+	there.wantAccepted(t, here.mint(t))
+}
+
+// Mode 9, with a server that is frozen: it takes connections and says nothing.
+func TestFrozenServerHangsNobodyAndIsBridgedForTheGrace(t *testing.T) {
+	t.Parallel()
+	const grace, patience = 6 * time.Second, 3 * time.Second
+	server := newServer(t, postgres.Options{})
+	database := newDatabase(t, server)
+	r := newReplica(t, database, func(o *keyindex.Options) { o.Grace, o.LookupTimeout = grace, 200*time.Millisecond })
+	k := r.mint(t)
+	r.wantAccepted(t, k)
+	if err := r.Refresh(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	var unknown apikey.Digest
+	begun := time.Now()
+	if err := server.Freeze(); err != nil {
+		t.Fatal(err)
+	}
+	thaw := sync.OnceFunc(func() {
+		if err := server.Thaw(); err != nil {
+			t.Error(err)
+		}
+	})
+	defer thaw()
+	slowest := time.Duration(0)
+	eventually(t, "the grace is over", func() bool {
+		asked := time.Now()
+		known := r.accepts(t, k)
+		if _, err := r.Get(t.Context(), unknown); err == nil || errors.Is(err, apikey.ErrNotFound) && asked.Sub(begun) > 2*time.Second {
+			t.Errorf("an unknown key got %v %s after the database froze", err, asked.Sub(begun))
+		}
+		slowest = max(slowest, time.Since(asked))
+		switch out := asked.Sub(begun); {
+		case !known && out < grace-2*time.Second:
+			t.Fatalf("a known key was refused %s after the database froze", out)
+		case known && out > grace+time.Second: // Freezing takes a moment.
+			t.Fatalf("a known key was accepted %s after the database froze", out)
+		}
+		return !known
+	})
+	if slowest > patience {
+		t.Errorf("an answer took %s", slowest)
+	}
+	if r.Ready() == nil {
+		t.Error("ready after the grace")
+	}
+	thaw()
+	eventually(t, "known keys are accepted again", func() bool { return r.accepts(t, k) && r.Ready() == nil })
+	t.Logf("slowest answer %s", slowest)
+}
+
+// Mode 12, with a real table that is larger than the bound.
+func TestTableLargerThanTheBoundIsServed(t *testing.T) {
+	t.Parallel()
+	database := newDatabase(t, nil)
+	first := newReplica(t, database, nil)
+	keys := first.mintMany(t, 60)
+	r := newReplica(t, database, func(o *keyindex.Options) { o.MaxEntries = 20 })
+	for _, k := range keys {
+		r.wantAccepted(t, k)
+	}
+	if got := r.metric(t, "entries"); got != 20 {
+		t.Errorf("%v keys are held", got)
+	}
+	for _, k := range keys {
+		first.revoke(t, k)
+		r.refusedWithin(t, k, time.Now())
+	}
+}
