@@ -303,10 +303,10 @@ func times(t *testing.T, changes []int, took time.Duration) []int64 {
 			}
 		}()
 		for _, at := range changes {
-			<-time.After(time.Until(began.Add(time.Duration(at) * time.Millisecond)))
+			<-c.options.Clock.NewTimer(time.Until(began.Add(time.Duration(at) * time.Millisecond))).C()
 			c.touch()
 		}
-		<-time.After(5 * time.Second)
+		<-c.options.Clock.NewTimer(5 * time.Second).C()
 		cancel()
 		<-done
 	})

@@ -160,9 +160,9 @@ func (f *feed) note(err error) {
 	before := f.problem
 	f.problem = problem
 	f.mu.Unlock()
-	switch {
-	case problem == before:
-	case problem == "":
+	switch problem {
+	case before:
+	case "":
 		f.log.Info("Following a kind again", "resource", f.resource.Resource)
 	default:
 		f.log.Error("Cannot follow a kind; retrying", "resource", f.resource.Resource, "namespace", f.namespace, "problem", problem, "err", err)

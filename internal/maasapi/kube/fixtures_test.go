@@ -6,6 +6,7 @@ package kube
 import (
 	"errors"
 	"log/slog"
+	"maps"
 	"testing"
 	"time"
 
@@ -68,9 +69,7 @@ func object(kind, namespace, name string, members map[string]any) *unstructured.
 	u := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "maas.opendatahub.io/v1alpha1", "kind": kind}}
 	u.SetNamespace(namespace)
 	u.SetName(name)
-	for member, value := range members {
-		u.Object[member] = value
-	}
+	maps.Copy(u.Object, members)
 	return u
 }
 

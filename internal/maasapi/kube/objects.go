@@ -29,7 +29,7 @@ var errNoObject = errors.New("not an object of the API server")
 // decode reads an object into its Go type. Objects are read one by one and not with
 // their list, so that one that an earlier release stored with values the type
 // cannot hold does not take the others along.
-func decode(object any, into any) error {
+func decode(object, into any) error {
 	u, ok := object.(*unstructured.Unstructured)
 	if !ok {
 		return errNoObject

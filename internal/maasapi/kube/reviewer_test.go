@@ -6,6 +6,7 @@ package kube
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -113,12 +114,8 @@ func lookups(tb testing.TB, registry *prometheus.Registry) string {
 	for _, f := range families {
 		counts[f.GetName()] = f.GetMetric()[0].GetCounter().GetValue()
 	}
-	return strings.Join([]string{
-		itoa(counts["sar_cache_hits_total"]) + " hits", itoa(counts["sar_cache_misses_total"]) + " misses",
-	}, ", ")
+	return fmt.Sprintf("%v hits, %v misses", counts["sar_cache_hits_total"], counts["sar_cache_misses_total"])
 }
-
-func itoa(v float64) string { return string(rune('0' + int(v))) }
 
 func TestAnswersAreRememberedPerNameAndGroups(t *testing.T) {
 	t.Parallel()

@@ -50,8 +50,7 @@ func drawRequest(t *rapid.T) entitlement.Request {
 
 // wanted is the reply to a selection, member by member.
 func wanted(selection entitlement.Selection, err error) map[string]any {
-	var refusal entitlement.Refusal
-	if errors.As(err, &refusal) {
+	if refusal, ok := errors.AsType[entitlement.Refusal](err); ok {
 		return map[string]any{
 			"error": string(refusal.Code), "message": refusal.Message, "accessAllowed": false, "phase": string(refusal.Phase), "ready": false,
 		}

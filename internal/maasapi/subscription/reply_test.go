@@ -62,27 +62,32 @@ func TestTheReplyOfASelection(t *testing.T) {
 		},
 		"has no key without a model": {snapshot(model("granite"), sub("gold", "granite")), entitlement.Request{}, plain + `,"accessAllowed":true}`},
 		"names the legacy identity": {
-			snapshot(model("granite"), legacy), entitlement.Request{},
+			snapshot(model("granite"), legacy),
+			entitlement.Request{},
 			`{"name":"gold","namespace":"models-as-a-service","modelRefs":[{"name":"granite","model_name":"publishers/llm/models/granite","source":"internal",` +
 				`"token_rate_limits":[{"limit":100,"window":"1m"},{"limit":5000,"window":"24h"}]}],"phase":"Active","ready":false,"rateLimitIdentity":"legacy","accessAllowed":true}`,
 		},
 		"has every member": {
-			snapshot(external, rich(), grant("granite")), entitlement.Request{Model: "granite", Subscription: "gold"},
+			snapshot(external, rich(), grant("granite")),
+			entitlement.Request{Model: "granite", Subscription: "gold"},
 			`{"name":"gold","namespace":"models-as-a-service","displayName":"Gold \"plus\"","description":"the\nbest","priority":7,` +
 				`"modelRefs":[{"name":"granite","model_name":"granite","display_name":"Granite","description":"rock","source":"external",` +
 				`"token_rate_limits":[{"limit":100,"window":"1m"},{"limit":5000,"window":"24h"}],"billing_rate":{"per_token":"0.0000025"}}],` +
 				`"organizationId":"acme","costCenter":"cc-42","labels":{"team":"blue"},"phase":"Active","ready":true,"rateLimitIdentity":"short"` + resolved + `true}`,
 		},
 		"leaves the source of an unknown kind out, and says what is unlimited": {
-			snapshot(odd, unlimited), entitlement.Request{},
+			snapshot(odd, unlimited),
+			entitlement.Request{},
 			`{"name":"gold","namespace":"models-as-a-service","modelRefs":[{"name":"granite","unlimited":true}],"phase":"Active","ready":false,"rateLimitIdentity":"short","accessAllowed":true}`,
 		},
 		"lists a model that does not exist by its name alone": {
-			snapshot(unlimited), entitlement.Request{},
+			snapshot(unlimited),
+			entitlement.Request{},
 			`{"name":"gold","namespace":"models-as-a-service","modelRefs":[{"name":"granite","unlimited":true}],"phase":"Active","ready":false,"rateLimitIdentity":"short","accessAllowed":true}`,
 		},
 		"may be Pending when only the subscription is asked for": {
-			snapshot(pending), entitlement.Request{},
+			snapshot(pending),
+			entitlement.Request{},
 			`{"name":"gold","namespace":"models-as-a-service","modelRefs":[{"name":"granite","token_rate_limits":[{"limit":100,"window":"1m"},{"limit":5000,"window":"24h"}]}],` +
 				`"phase":"Pending","ready":false,"rateLimitIdentity":"short","accessAllowed":true}`,
 		},
@@ -112,16 +117,16 @@ func TestTheReplyOfARefusal(t *testing.T) {
 		request     entitlement.Request
 		code, phase string
 	}{
-		"nothing owned":                            {snapshot(model("granite")), entitlement.Request{Model: "llm/granite"}, "not_found", ""},
-		"several owned, whatever their priority":   {both, entitlement.Request{Model: "llm/granite"}, "multiple_subscriptions", ""},
-		"one of somebody else":                     {both, entitlement.Request{Subscription: "theirs"}, "access_denied", ""},
-		"one of somebody else by its full name":    {both, entitlement.Request{Subscription: home + "/theirs"}, "access_denied", ""},
-		"one that does not exist":                  {both, entitlement.Request{Subscription: "gone"}, "access_denied", ""},
-		"one in a namespace that is none":          {both, entitlement.Request{Subscription: "elsewhere/gold"}, "access_denied", ""},
-		"a name that can be none":                  {both, entitlement.Request{Subscription: "Gold\x00"}, "bad_request", ""},
-		"one without the model":                    {both, entitlement.Request{Subscription: "gold", Model: "llm/phi"}, "model_not_in_subscription", ""},
-		"one that failed":                          {snapshot(model("granite"), failed), entitlement.Request{Model: "llm/granite"}, "model_unhealthy", "Failed"},
-		"one that failed, without a model":         {snapshot(failed), entitlement.Request{}, "model_unhealthy", "Failed"},
+		"nothing owned":                          {snapshot(model("granite")), entitlement.Request{Model: "llm/granite"}, "not_found", ""},
+		"several owned, whatever their priority": {both, entitlement.Request{Model: "llm/granite"}, "multiple_subscriptions", ""},
+		"one of somebody else":                   {both, entitlement.Request{Subscription: "theirs"}, "access_denied", ""},
+		"one of somebody else by its full name":  {both, entitlement.Request{Subscription: home + "/theirs"}, "access_denied", ""},
+		"one that does not exist":                {both, entitlement.Request{Subscription: "gone"}, "access_denied", ""},
+		"one in a namespace that is none":        {both, entitlement.Request{Subscription: "elsewhere/gold"}, "access_denied", ""},
+		"a name that can be none":                {both, entitlement.Request{Subscription: "Gold\x00"}, "bad_request", ""},
+		"one without the model":                  {both, entitlement.Request{Subscription: "gold", Model: "llm/phi"}, "model_not_in_subscription", ""},
+		"one that failed":                        {snapshot(model("granite"), failed), entitlement.Request{Model: "llm/granite"}, "model_unhealthy", "Failed"},
+		"one that failed, without a model":       {snapshot(failed), entitlement.Request{}, "model_unhealthy", "Failed"},
 		"one that is named while it is being deleted": {
 			snapshot(model("granite"), leaving), entitlement.Request{Model: "llm/granite", Subscription: "gold"}, "model_unhealthy", "Active",
 		},

@@ -56,8 +56,8 @@ func selectBody(count int) string {
 		groups = append(groups, fmt.Sprintf("department-%d", i))
 	}
 	groups = append(groups, fmt.Sprintf("team-%04d", count/2))
-	return fmt.Sprintf(`{"groups":["%s"],"username":"alice@example.com","requestedSubscription":"sub-%04d","requestedModel":"llm/model-%04d"}`,
-		strings.Join(groups, `","`), count/2, (count/2)%max(5, count/5))
+	return `{"groups":["` + strings.Join(groups, `","`) + `"],"username":"alice@example.com",` +
+		fmt.Sprintf(`"requestedSubscription":"sub-%04d","requestedModel":"llm/model-%04d"}`, count/2, (count/2)%max(5, count/5))
 }
 
 // blackHole is a connection that costs nothing.
