@@ -9,11 +9,11 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	clocktesting "k8s.io/utils/clock/testing"
@@ -25,7 +25,6 @@ import (
 	"github.com/opendatahub-io/maas-operator/internal/kuadrant"
 	"github.com/opendatahub-io/maas-operator/internal/maasapi/apikey"
 	"github.com/opendatahub-io/maas-operator/internal/maasapi/httpapi"
-	"github.com/opendatahub-io/maas-operator/internal/maasapi/httpapi/callback"
 	"github.com/opendatahub-io/maas-operator/internal/maasapi/subscription"
 	"github.com/opendatahub-io/maas-operator/internal/render"
 	"github.com/opendatahub-io/maas-operator/internal/tenancy"
@@ -143,33 +142,13 @@ func tenanted[T any](all []T) []entitlement.Tenanted[T] {
 }
 
 // callbackHandler serves both callbacks as maas-api does, under the checker.
-func callbackHandler(t *testing.T, checker *contract.Checker, s subscription.Source) http.Handler {
+func callbackHandler(t *testing.T, checker *contract.Checker, read snapshots) http.Handler {
 	t.Helper()
-	known := make(keys)
-	for text, record := range records() {
-		digest, err := apikey.Parse(text)
-		if err != nil {
-			t.Fatal(err)
-		}
-		known[digest] = record
-	}
-	registry := prometheus.NewRegistry()
-	log := slog.New(slog.DiscardHandler)
-	validate, err := callback.NewValidate(callback.ValidateOptions{Keys: known, Usage: noKeys{}, Tenant: tenant, Log: log, Registerer: registry})
-	if err != nil {
-		t.Fatal(err)
-	}
-	selection, err := callback.NewSelect(s, registry)
-	if err != nil {
-		t.Fatal(err)
-	}
-	metrics, err := httpapi.NewMetrics(registry, tenant)
-	if err != nil {
-		t.Fatal(err)
-	}
+	validate, selection := callbackRoutes(t, read)
 	handler, err := httpapi.New(httpapi.Options{
-		Routes: append(validate.Routes(), selection.Routes()...), Audiences: []httpapi.Audience{httpapi.Internal},
-		Log: log, Clock: clocktesting.NewFakePassiveClock(noon()), Metrics: metrics, NewID: func() string { return "request-1" },
+		Routes: slices.Concat(validate, selection), Audiences: []httpapi.Audience{httpapi.Internal},
+		Log: slog.New(slog.DiscardHandler), Clock: clocktesting.NewFakePassiveClock(noon()),
+		Metrics: metricsOf(t), NewID: func() string { return "request-1" },
 	})
 	if err != nil {
 		t.Fatal(err)
