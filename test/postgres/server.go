@@ -26,9 +26,10 @@ import (
 )
 
 const (
-	// Superuser owns the server, Owner the databases of [Server.NewDatabase].
+	// Superuser owns the server.
 	Superuser = "postgres"
-	Owner     = "maas"
+	// Owner owns the databases of [Server.NewDatabase].
+	Owner = "maas"
 
 	readyTimeout = 2 * time.Minute
 	pollInterval = 20 * time.Millisecond
@@ -39,8 +40,8 @@ const (
 // Options say what a server is like. The zero value is what most tests want.
 type Options struct {
 	// Dir holds everything of the server. Empty means a temporary directory
-	// that Stop removes. A directory used before keeps its data and address;
-	// [Remove] removes it.
+	// that Stop removes. A directory used before keeps its data, and its address
+	// if nobody else has that now; [Remove] removes it.
 	Dir string
 	// Out receives the progress of what takes long; nil means nobody.
 	Out io.Writer
@@ -53,6 +54,9 @@ type Options struct {
 	// Keep lets the server outlive this process. Its owner then ends it with
 	// what [Server.Process] returns.
 	Keep bool
+	// Started, unless nil, is told of the server's process as soon as there is one,
+	// so that a server that is kept can be ended whatever happens to its starter.
+	Started func(*process.Process) error
 }
 
 // Server is a running PostgreSQL server.
@@ -97,13 +101,30 @@ func (s *Server) prepare(ctx context.Context) error {
 	if s.password, err = remembered(filepath.Join(s.dir, "password"), func() (string, error) { return rand.Text(), nil }); err != nil {
 		return err
 	}
-	if s.address, err = remembered(filepath.Join(s.dir, "address"), func() (string, error) { return testenv.FreeAddress(ctx) }); err != nil {
+	if err := s.keepAddress(ctx); err != nil {
 		return err
 	}
 	if err := s.initialize(ctx); err != nil {
 		return err
 	}
 	return s.configure()
+}
+
+// keepAddress takes the address of the server that was here before, unless somebody
+// else has it now.
+func (s *Server) keepAddress(ctx context.Context) error {
+	file := filepath.Join(s.dir, "address")
+	before, err := remembered(file, func() (string, error) { return testenv.FreeAddress(ctx) })
+	if err != nil {
+		return err
+	}
+	if s.address, err = testenv.KeepAddress(ctx, before); err != nil || s.address == before {
+		return err
+	}
+	if err := os.WriteFile(file, []byte(s.address+"\n"), 0o600); err != nil {
+		return fmt.Errorf("write address: %w", err)
+	}
+	return nil
 }
 
 // remembered returns what a file says; if there is none it is made.
@@ -171,7 +192,7 @@ func (s *Server) configure() error {
 		}
 	}
 	kind := map[bool]string{true: "hostssl", false: "host"}[s.options.TLS]
-	access := fmt.Sprintf("%s all all 127.0.0.1/32 scram-sha-256\n", kind)
+	access := fmt.Sprintf("%s all %s 127.0.0.1/32 scram-sha-256\n", kind, "all") // Databases and users.
 	for file, content := range map[string]string{"postgresql.auto.conf": text.String(), "pg_hba.conf": access} {
 		path := filepath.Join(s.data(), file)
 		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
@@ -195,6 +216,11 @@ func (s *Server) Up(ctx context.Context) error {
 		return err
 	}
 	s.process = p
+	if s.options.Started != nil {
+		if err := s.options.Started(p); err != nil {
+			return err
+		}
+	}
 	return await(ctx, p, func(ctx context.Context) error {
 		conn, err := pgx.Connect(ctx, s.AdminURL("postgres"))
 		if err != nil {

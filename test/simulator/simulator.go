@@ -43,6 +43,9 @@ type Options struct {
 	Dir string
 	// Keep lets the server outlive this process.
 	Keep bool
+	// Started, unless nil, is told of the server's process as soon as there is one,
+	// so that a server that is kept can be ended whatever happens to its starter.
+	Started func(*process.Process) error
 	// Out receives the progress of a build; nil discards it.
 	Out io.Writer
 }
@@ -107,6 +110,11 @@ func (s *Server) start(ctx context.Context, o Options) error {
 	})
 	if err != nil {
 		return err
+	}
+	if o.Started != nil {
+		if err := o.Started(s.Process); err != nil {
+			return err
+		}
 	}
 	return s.awaitReady(ctx)
 }

@@ -70,6 +70,9 @@ type ProcessStatus struct {
 	PID     int
 	Running bool
 	Log     string
+	// URL is where the program answers, its metrics below /metrics included; empty
+	// if it does not listen.
+	URL string
 }
 
 // Inspect lists the programs recorded in dir, in the order in which they were
@@ -81,7 +84,7 @@ func Inspect(dir string) ([]ProcessStatus, error) {
 	}
 	statuses := make([]ProcessStatus, 0, len(s.Processes))
 	for _, p := range s.Processes {
-		statuses = append(statuses, ProcessStatus{Name: p.Name, PID: p.PID, Running: p.Alive(), Log: p.Log})
+		statuses = append(statuses, ProcessStatus{Name: p.Name, PID: p.PID, Running: p.Alive(), Log: p.Log, URL: s.Ports.url(p.Name)})
 	}
 	return statuses, nil
 }

@@ -130,7 +130,7 @@ func (e *Env) Audit() *audit.Log { return e.audit }
 // "kube-apiserver".
 func (e *Env) Log(program string) string { return filepath.Join(e.dir, program+".log") }
 
-func (e *Env) url() string { return fmt.Sprintf("https://%s:%d", loopback, e.state.Ports.APIServer) }
+func (e *Env) url() string { return httpsURL(e.state.Ports.APIServer) }
 
 func (e *Env) pkiDir() string { return filepath.Join(e.dir, "pki") }
 

@@ -22,6 +22,19 @@ func FreeAddress(ctx context.Context) (string, error) {
 	return net.JoinHostPort(loopback, strconv.Itoa(port)), nil
 }
 
+// KeepAddress returns a loopback address used before if a server could listen there
+// now, and else one of [FreeAddress].
+func KeepAddress(ctx context.Context, address string) (string, error) {
+	if address == "" {
+		return FreeAddress(ctx)
+	}
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp4", address)
+	if err != nil {
+		return FreeAddress(ctx)
+	}
+	return address, listener.Close()
+}
+
 // reservePort returns a free loopback port that the kernel hands to nobody else
 // for about a minute.
 //
@@ -71,6 +84,22 @@ type ports struct {
 	APIServer         int `json:"apiServer"`
 	ControllerManager int `json:"controllerManager"`
 	Scheduler         int `json:"scheduler"`
+}
+
+// url is where a program of the instance answers; empty if it does not listen.
+func (p *ports) url(program string) string {
+	switch program {
+	case "etcd":
+		return httpURL(p.EtcdClient)
+	case "kube-apiserver":
+		return httpsURL(p.APIServer)
+	case "kube-controller-manager":
+		return httpsURL(p.ControllerManager)
+	case "kube-scheduler":
+		return httpsURL(p.Scheduler)
+	default:
+		return ""
+	}
 }
 
 // fill gives every port that is unset or taken a fresh one.

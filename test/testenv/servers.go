@@ -24,6 +24,8 @@ func flag(name string, value any) string { return fmt.Sprintf("--%s=%v", name, v
 
 func httpURL(port int) string { return fmt.Sprintf("http://%s:%d", loopback, port) }
 
+func httpsURL(port int) string { return fmt.Sprintf("https://%s:%d", loopback, port) }
+
 func (e *Env) pki(file string) string { return filepath.Join(e.pkiDir(), file) }
 
 func (e *Env) etcdArgs() []string {
