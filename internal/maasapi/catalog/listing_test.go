@@ -44,6 +44,13 @@ func TestListedModels(t *testing.T) {
 			world:     world{models: both, denied: "llama", subscriptions: []*v1alpha1.MaaSSubscription{subscription("gold", both)}},
 			requested: "gold", want: "policy granite=llm/granite(gold)",
 		},
+		"a subscription whose entry is not in force is not shown with the model": {
+			world: world{models: both[:1], subscriptions: []*v1alpha1.MaaSSubscription{
+				subscription("gold", both[:1]),
+				subscription("late", both[:1], func(s *v1alpha1.MaaSSubscription) { s.Status.ModelRefStatuses[0].Ready = false }),
+			}},
+			want: "policy granite=llm/granite(gold)",
+		},
 		"only Ready models": {world: gold(
 			granite, model("pending", phase(v1alpha1.ModelPhasePending)), model("ill", phase(v1alpha1.ModelPhaseUnhealthy)),
 			model("failed", phase(v1alpha1.ModelPhaseFailed)), model("bad", phase(v1alpha1.ModelPhaseInvalid)), model("new", phase("")),
