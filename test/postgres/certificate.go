@@ -25,7 +25,7 @@ func (s *Server) writeCertificate(host string) error {
 	if err := os.WriteFile(keyFile, key, 0o600); err != nil {
 		return fmt.Errorf("write key: %w", err)
 	}
-	if err := os.WriteFile(s.CertificateFile(), certificate, 0o644); err != nil { //nolint:gosec // it is public
+	if err := os.WriteFile(s.CertificateFile(), certificate, 0o644); err != nil {
 		return fmt.Errorf("write certificate: %w", err)
 	}
 	return s.programs.own(keyFile)

@@ -27,6 +27,8 @@ const (
 // Nothing visible was written by a transaction from the end of the present
 // snapshot on: what claims to be was restored from elsewhere, and is no change.
 // Deletions come first, in case a key was deleted and added again.
+//
+//nolint:dupword // Columns that have no value.
 const readChanges = `
 WITH here AS MATERIALIZED (
     SELECT s, pg_snapshot_xmax(s)::text::bigint AS upto, maas_api_history() AS history FROM pg_current_snapshot() AS s)
@@ -68,9 +70,10 @@ func (s *Store) Changes(ctx context.Context, since keyindex.Position, yield func
 				continue
 			}
 			if digest, known := s.digest(ctx, *row.hash); known {
-				if refused = yield(row.change(digest)); refused != nil {
-					return refused
-				}
+				refused = yield(row.change(digest))
+			}
+			if refused != nil {
+				return refused
 			}
 		}
 		return rows.Err()

@@ -119,7 +119,7 @@ func beginsOf(o Options) begins {
 	return begins{
 		usual:    beginning("BEGIN", o.StatementTimeout),
 		long:     beginning("BEGIN", max(longStatement, o.StatementTimeout)),
-		snapshot: beginning("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", 0),
+		snapshot: beginning("BEGIN READ ONLY, ISOLATION LEVEL REPEATABLE READ", 0),
 	}
 }
 

@@ -52,8 +52,7 @@ func TestFailuresToConnectShowNothingOfTheURL(t *testing.T) {
 				URL: url, Tenant: tenant, StartTimeout: 300 * time.Millisecond,
 				Log: slog.New(slog.NewTextHandler(&log, nil)), Clock: fastClock{}, Registerer: prometheus.NewRegistry(),
 			})
-			var failure *Error
-			if !errors.As(err, &failure) {
+			if _, ok := errors.AsType[*Error](err); !ok {
 				t.Fatalf("got error %v", err)
 			}
 			wantClean(t, err, "sensitive")

@@ -13,9 +13,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
 	gocmp "github.com/google/go-cmp/cmp"
+	"github.com/jackc/pgx/v5"
 
 	"github.com/opendatahub-io/maas-operator/internal/maasapi/apikey"
 	"github.com/opendatahub-io/maas-operator/internal/maasapi/keyindex"
@@ -57,28 +56,32 @@ func wantChanges(t *testing.T, s *Store, since keyindex.Position, want string) k
 
 func TestKeysInForceAreLoaded(t *testing.T) {
 	t.Parallel()
-	onEveryRoute(t, func(t *testing.T, url string) {
-		s := open(t, url)
-		live := makeKey("live")
-		never := makeKey("never", func(k *apikey.NewKey) { k.ExpiresAt, k.Groups = time.Time{}, []string{} })
-		insert(
-			t, s, live, never, makeKey("past", func(k *apikey.NewKey) { k.ExpiresAt = now().Add(-time.Second) }),
-			makeKey("revoked", func(k *apikey.NewKey) { k.Status = apikey.StatusRevoked }),
-		)
-		got, position := load(t, s)
-		if diff := gocmp.Diff(map[string]apikey.Record{"live": recordOf(live), "never": recordOf(never)}, got); diff != "" {
-			t.Errorf("(-want +got):\n%s", diff)
-		}
-		if position.Xid == 0 || position.Database == "" || position.Now.Sub(now()).Abs() > time.Minute {
-			t.Errorf("position %+v", position)
-		}
-		record, err := s.Lookup(t.Context(), live.Digest)
-		if diff := gocmp.Diff(recordOf(live), record); err != nil || diff != "" {
-			t.Errorf("look-up: %v (-want +got):\n%s", err, diff)
-		}
-		_, err = s.Lookup(t.Context(), digest("missing"))
-		wantError(t, err, apikey.ErrNotFound)
-	})
+	for _, r := range routes {
+		t.Run(r.name, func(t *testing.T) {
+			t.Parallel()
+			url := migrated(t, r.database(t))
+			s := open(t, url)
+			live := makeKey("live")
+			never := makeKey("never", func(k *apikey.NewKey) { k.ExpiresAt, k.Groups = time.Time{}, []string{} })
+			insert(
+				t, s, live, never, makeKey("past", func(k *apikey.NewKey) { k.ExpiresAt = now().Add(-time.Second) }),
+				makeKey("revoked", func(k *apikey.NewKey) { k.Status = apikey.StatusRevoked }),
+			)
+			got, position := load(t, s)
+			if diff := gocmp.Diff(map[string]apikey.Record{"live": recordOf(live), "never": recordOf(never)}, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			if position.Xid == 0 || position.Database == "" || position.Now.Sub(now()).Abs() > time.Minute {
+				t.Errorf("position %+v", position)
+			}
+			record, err := s.Lookup(t.Context(), live.Digest)
+			if diff := gocmp.Diff(recordOf(live), record); err != nil || diff != "" {
+				t.Errorf("look-up: %v (-want +got):\n%s", err, diff)
+			}
+			_, err = s.Lookup(t.Context(), digest("missing"))
+			wantError(t, err, apikey.ErrNotFound)
+		})
+	}
 }
 
 func TestOfTooManyKeysThoseUsedLatelyAreLoaded(t *testing.T) {
@@ -120,37 +123,41 @@ func TestWhatAReaderReturnsEndsTheReading(t *testing.T) {
 
 func TestEveryKindOfChangeIsTold(t *testing.T) {
 	t.Parallel()
-	onEveryRoute(t, func(t *testing.T, url string) {
-		s, conn := open(t, url), sqlConn(t, url)
-		_, position := load(t, s)
-		for _, step := range []struct {
-			name   string
-			change func()
-			want   string
-		}{
-			{"nothing", func() {}, ""},
-			{"two are added", func() { insert(t, s, makeKey("a"), makeKey("b")) }, "a active, b active"},
-			{"a use is noted", func() { writeUse(t, s, entries("a")...) }, ""},
-			{"one is revoked", func() { _, _ = s.Revoke(t.Context(), "a") }, "a revoked"},
-			{"one is updated by hand", func() { execute(t, conn, "UPDATE api_keys SET expires_at = NULL WHERE id = 'b'") }, "b active"},
-			{"one is deleted", func() { execute(t, conn, "DELETE FROM api_keys WHERE id = 'a'") }, "a gone"},
-			{"one is added and deleted", func() {
-				insert(t, s, makeKey("c"))
-				execute(t, conn, "DELETE FROM api_keys WHERE id = 'c'")
-			}, "c gone"},
-			{"one gets another digest", func() {
-				execute(t, conn, "UPDATE api_keys SET key_hash = $1 WHERE id = 'b'", digest("d").String())
-			}, "b gone, d active"},
-			{"one leaves the tenant", func() { execute(t, conn, "UPDATE api_keys SET tenant = 'other' WHERE id = 'b'") }, "d gone"},
-			{"a change is undone", func() {
-				execute(t, conn, "BEGIN; UPDATE api_keys SET tenant = 'models-as-a-service'; ROLLBACK")
-			}, ""},
-		} {
-			step.change()
-			t.Log(step.name)
-			position = wantChanges(t, s, position, step.want)
-		}
-	})
+	for _, r := range routes {
+		t.Run(r.name, func(t *testing.T) {
+			t.Parallel()
+			url := migrated(t, r.database(t))
+			s, conn := open(t, url), sqlConn(t, url)
+			_, position := load(t, s)
+			for _, step := range []struct {
+				name   string
+				change func()
+				want   string
+			}{
+				{"nothing", func() {}, ""},
+				{"two are added", func() { insert(t, s, makeKey("a"), makeKey("b")) }, "a active, b active"},
+				{"a use is noted", func() { writeUse(t, s, entries("a")...) }, ""},
+				{"one is revoked", func() { _, _ = s.Revoke(t.Context(), "a") }, "a revoked"},
+				{"one is updated by hand", func() { execute(t, conn, "UPDATE api_keys SET expires_at = NULL WHERE id = 'b'") }, "b active"},
+				{"one is deleted", func() { execute(t, conn, "DELETE FROM api_keys WHERE id = 'a'") }, "a gone"},
+				{"one is added and deleted", func() {
+					insert(t, s, makeKey("c"))
+					execute(t, conn, "DELETE FROM api_keys WHERE id = 'c'")
+				}, "c gone"},
+				{"one gets another digest", func() {
+					execute(t, conn, "UPDATE api_keys SET key_hash = $1 WHERE id = 'b'", digest("d").String())
+				}, "b gone, d active"},
+				{"one leaves the tenant", func() { execute(t, conn, "UPDATE api_keys SET tenant = 'other' WHERE id = 'b'") }, "d gone"},
+				{"a change is undone", func() {
+					execute(t, conn, "BEGIN; UPDATE api_keys SET tenant = 'models-as-a-service'; ROLLBACK")
+				}, ""},
+			} {
+				step.change()
+				t.Log(step.name)
+				position = wantChanges(t, s, position, step.want)
+			}
+		})
+	}
 }
 
 func TestAKeyDeletedAndAddedAgainIsThere(t *testing.T) {
@@ -169,23 +176,27 @@ func TestAKeyDeletedAndAddedAgainIsThere(t *testing.T) {
 
 func TestNoOrderOfCommitsHidesAChange(t *testing.T) {
 	t.Parallel()
-	onEveryRoute(t, func(t *testing.T, url string) {
-		s, slow := open(t, url), sqlConn(t, url)
-		insert(t, s, makeKey("a"), makeKey("b"), makeKey("c"))
-		_, position := load(t, s)
-		execute(t, slow, "BEGIN")
-		execute(t, slow, "UPDATE api_keys SET status = 'revoked' WHERE id = 'a'")
-		execute(t, slow, "DELETE FROM api_keys WHERE id = 'c'")
-		if _, err := s.Revoke(t.Context(), "b"); err != nil { // It began later, and ends earlier.
-			t.Fatal(err)
-		}
-		position = wantChanges(t, s, position, "b revoked")
-		// A long transaction does not have the same told again and again.
-		position = wantChanges(t, s, position, "")
-		execute(t, slow, "COMMIT")
-		position = wantChanges(t, s, position, "a revoked, c gone")
-		wantChanges(t, s, position, "")
-	})
+	for _, r := range routes {
+		t.Run(r.name, func(t *testing.T) {
+			t.Parallel()
+			url := migrated(t, r.database(t))
+			s, slow := open(t, url), sqlConn(t, url)
+			insert(t, s, makeKey("a"), makeKey("b"), makeKey("c"))
+			_, position := load(t, s)
+			execute(t, slow, "BEGIN")
+			execute(t, slow, "UPDATE api_keys SET status = 'revoked' WHERE id = 'a'")
+			execute(t, slow, "DELETE FROM api_keys WHERE id = 'c'")
+			if _, err := s.Revoke(t.Context(), "b"); err != nil { // It began later, and ends earlier.
+				t.Fatal(err)
+			}
+			position = wantChanges(t, s, position, "b revoked")
+			// A long transaction does not have the same told again and again.
+			position = wantChanges(t, s, position, "")
+			execute(t, slow, "COMMIT")
+			position = wantChanges(t, s, position, "a revoked, c gone")
+			wantChanges(t, s, position, "")
+		})
+	}
 }
 
 func TestAPositionWithoutASnapshotMayTellAgainButHidesNothing(t *testing.T) {
@@ -281,29 +292,39 @@ func wantNewHistory(t *testing.T, s *Store, since keyindex.Position) {
 
 func TestAnotherHistoryMakesReadersLoadEverything(t *testing.T) {
 	t.Parallel()
-	onEveryRoute(t, func(t *testing.T, url string) {
-		s, conn := open(t, url), sqlConn(t, url)
-		for name, change := range map[string]func(p *keyindex.Position){
-			"the table was emptied": func(*keyindex.Position) { execute(t, conn, "TRUNCATE api_keys") },
-			"the table was restored from a backup": func(*keyindex.Position) {
-				execute(t, conn, "ALTER TABLE api_keys RENAME TO former; CREATE TABLE api_keys (LIKE former INCLUDING ALL)")
-				execute(t, conn, "DROP TABLE former")
-			},
-			"an administrator began an epoch": func(*keyindex.Position) {
-				execute(t, conn, "UPDATE maas_api_state SET epoch = gen_random_uuid()")
-			},
-			"transactions went back":         func(p *keyindex.Position) { p.Xid += 1000 },
-			"tombstones are no longer there": func(p *keyindex.Position) { p.Now = p.Now.Add(-24 * time.Hour) },
-			"it is another database":         func(p *keyindex.Position) { p.Database = "another" },
-			"there was none":                 func(p *keyindex.Position) { *p = keyindex.Position{} },
-		} {
-			t.Log(name)
-			insert(t, s, makeKey(name))
-			_, position := load(t, s)
-			change(&position)
-			wantNewHistory(t, s, position)
-		}
-	})
+	for _, r := range routes {
+		t.Run(r.name, func(t *testing.T) {
+			t.Parallel()
+			url := migrated(t, r.database(t))
+			s, conn := open(t, url), sqlConn(t, url)
+			for name, change := range map[string]func(p *keyindex.Position){
+				"the table was emptied": func(*keyindex.Position) { execute(t, conn, "TRUNCATE api_keys") },
+				"an administrator began an epoch": func(*keyindex.Position) {
+					execute(t, conn, "UPDATE maas_api_state SET epoch = gen_random_uuid()")
+				},
+				"transactions went back":         func(p *keyindex.Position) { p.Xid += 1000 },
+				"tombstones are no longer there": func(p *keyindex.Position) { p.Now = p.Now.Add(-24 * time.Hour) },
+				"it is another database":         func(p *keyindex.Position) { p.Database = "another" },
+				"there was none":                 func(p *keyindex.Position) { *p = keyindex.Position{} },
+			} {
+				t.Log(name)
+				insert(t, s, makeKey(name))
+				_, position := load(t, s)
+				change(&position)
+				wantNewHistory(t, s, position)
+			}
+		})
+	}
+}
+
+func TestATableRestoredFromABackupIsAnotherHistory(t *testing.T) {
+	t.Parallel()
+	url := migrated(t, routes[0].database(t))
+	s, conn := open(t, url), sqlConn(t, url)
+	_, position := load(t, s)
+	execute(t, conn, "ALTER TABLE api_keys RENAME TO former; CREATE TABLE api_keys (LIKE former INCLUDING ALL)")
+	execute(t, conn, "DROP TABLE former")
+	wantNewHistory(t, s, position)
 }
 
 func TestARestartOfTheServerIsAnotherHistory(t *testing.T) {

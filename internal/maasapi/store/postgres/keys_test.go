@@ -14,34 +14,38 @@ import (
 
 func TestAKeyIsReadAsItWasInserted(t *testing.T) {
 	t.Parallel()
-	onEveryRoute(t, func(t *testing.T, url string) {
-		s := open(t, url)
-		for name, adjust := range map[string]func(*apikey.NewKey){
-			"usual":  func(*apikey.NewKey) {},
-			"labels": func(k *apikey.NewKey) { k.Labels = map[string]string{"example.com/team": "ä", "b": "c"} },
-			"never expires, no groups, no description": func(k *apikey.NewKey) {
-				k.ExpiresAt, k.Groups, k.Description = time.Time{}, []string{}, ""
-			},
-			"ephemeral and used": func(k *apikey.NewKey) { k.Ephemeral, k.LastUsedAt = true, now() },
-			"hostile texts": func(k *apikey.NewKey) {
-				k.Name, k.Username, k.Subscription = `'; DROP TABLE api_keys; --`, "%_\\\"'$1", "{},\"\\N"
-				k.Groups = []string{`a,b`, `"quoted"`, "NULL", "", "\\"}
-			},
-		} {
-			want := makeKey(name, adjust)
-			insert(t, s, want)
-			got, err := s.Get(t.Context(), name)
-			if err != nil {
-				t.Fatalf("%s: %v", name, err)
+	for _, r := range routes {
+		t.Run(r.name, func(t *testing.T) {
+			t.Parallel()
+			url := migrated(t, r.database(t))
+			s := open(t, url)
+			for name, adjust := range map[string]func(*apikey.NewKey){
+				"usual":  func(*apikey.NewKey) {},
+				"labels": func(k *apikey.NewKey) { k.Labels = map[string]string{"example.com/team": "ä", "b": "c"} },
+				"never expires, no groups, no description": func(k *apikey.NewKey) {
+					k.ExpiresAt, k.Groups, k.Description = time.Time{}, []string{}, ""
+				},
+				"ephemeral and used": func(k *apikey.NewKey) { k.Ephemeral, k.LastUsedAt = true, now() },
+				"hostile texts": func(k *apikey.NewKey) {
+					k.Name, k.Username, k.Subscription = `'; DROP TABLE api_keys; --`, "%_\\\"'$1", "{},\"\\N"
+					k.Groups = []string{`a,b`, `"quoted"`, "NULL", "", "\\"}
+				},
+			} {
+				want := makeKey(name, adjust)
+				insert(t, s, want)
+				got, err := s.Get(t.Context(), name)
+				if err != nil {
+					t.Fatalf("%s: %v", name, err)
+				}
+				if diff := cmp.Diff(want.Key, got); diff != "" {
+					t.Errorf("%s (-want +got):\n%s", name, diff)
+				}
 			}
-			if diff := cmp.Diff(want.Key, got); diff != "" {
-				t.Errorf("%s (-want +got):\n%s", name, diff)
+			if n := ask[int](t, sqlConn(t, url), "SELECT count(*) FROM api_keys WHERE labels IS NULL"); n != 4 {
+				t.Errorf("%d keys without labels are stored so, want 4", n)
 			}
-		}
-		if n := ask[int](t, sqlConn(t, url), "SELECT count(*) FROM api_keys WHERE labels IS NULL"); n != 4 {
-			t.Errorf("%d keys without labels are stored so, want 4", n)
-		}
-	})
+		})
+	}
 }
 
 func TestTextsThatCannotBeStoredAreRefusedWithoutRepeatingThem(t *testing.T) {
@@ -90,21 +94,25 @@ func TestTheStatusOfAKeyIsTheEffectiveOne(t *testing.T) {
 
 func TestAKeyIsRevokedOnce(t *testing.T) {
 	t.Parallel()
-	onEveryRoute(t, func(t *testing.T, url string) {
-		s := open(t, url)
-		insert(t, s, makeKey("live"), makeKey("past", func(k *apikey.NewKey) { k.ExpiresAt = now().Add(-time.Hour) }),
-			makeKey("over", func(k *apikey.NewKey) { k.Status = apikey.StatusExpired }))
-		for _, id := range []string{"live", "past"} {
-			got, err := s.Revoke(t.Context(), id)
-			if err != nil || got.ID != id || got.Status != apikey.StatusRevoked {
-				t.Errorf("revoke %s: %+v, %v", id, got, err)
+	for _, r := range routes {
+		t.Run(r.name, func(t *testing.T) {
+			t.Parallel()
+			url := migrated(t, r.database(t))
+			s := open(t, url)
+			insert(t, s, makeKey("live"), makeKey("past", func(k *apikey.NewKey) { k.ExpiresAt = now().Add(-time.Hour) }),
+				makeKey("over", func(k *apikey.NewKey) { k.Status = apikey.StatusExpired }))
+			for _, id := range []string{"live", "past"} {
+				got, err := s.Revoke(t.Context(), id)
+				if err != nil || got.ID != id || got.Status != apikey.StatusRevoked {
+					t.Errorf("revoke %s: %+v, %v", id, got, err)
+				}
 			}
-		}
-		for _, id := range []string{"live", "over", "missing"} {
-			_, err := s.Revoke(t.Context(), id)
-			wantError(t, err, apikey.ErrNotFound)
-		}
-	})
+			for _, id := range []string{"live", "over", "missing"} {
+				_, err := s.Revoke(t.Context(), id)
+				wantError(t, err, apikey.ErrNotFound)
+			}
+		})
+	}
 }
 
 func TestWhatIsStoredAsExpiredIsOnlyWhatHas(t *testing.T) {
@@ -126,45 +134,49 @@ func TestWhatIsStoredAsExpiredIsOnlyWhatHas(t *testing.T) {
 // reached with.
 func TestNoMethodReachesAnotherTenantsKeys(t *testing.T) {
 	t.Parallel()
-	onEveryRoute(t, func(t *testing.T, url string) {
-		ours, theirs := open(t, url, ofTenant("ours", "")), open(t, url, ofTenant("theirs", ""))
-		past := func(k *apikey.NewKey) { k.ExpiresAt, k.Ephemeral = now().Add(-time.Hour), true }
-		insert(t, theirs, makeKey("live"), makeKey("past", past))
-		_, start := load(t, ours)
+	for _, r := range routes {
+		t.Run(r.name, func(t *testing.T) {
+			t.Parallel()
+			url := migrated(t, r.database(t))
+			ours, theirs := open(t, url, ofTenant("ours", "")), open(t, url, ofTenant("theirs", ""))
+			past := func(k *apikey.NewKey) { k.ExpiresAt, k.Ephemeral = now().Add(-time.Hour), true }
+			insert(t, theirs, makeKey("live"), makeKey("past", past))
+			_, start := load(t, ours)
 
-		if _, err := ours.Get(t.Context(), "live"); err != apikey.ErrNotFound { //nolint:errorlint // It is returned as it is.
-			t.Errorf("get: %v", err)
-		}
-		_, err := ours.Revoke(t.Context(), "live")
-		wantError(t, err, apikey.ErrNotFound)
-		_, err = ours.Lookup(t.Context(), digest("live"))
-		wantError(t, err, apikey.ErrNotFound)
-		if keys, err := ours.Search(t.Context(), apikey.Query{Limit: 10, IncludeEphemeral: true}); err != nil || len(keys) > 0 {
-			t.Errorf("search: %d, %v", len(keys), err)
-		}
-		for name, count := range map[string]func() (int64, error){
-			"count":         func() (int64, error) { return ours.CountActive(t.Context(), apikey.Scope{Username: "alice"}) },
-			"revoke active": func() (int64, error) { return ours.RevokeActive(t.Context(), apikey.Scope{Subscription: "gold"}) },
-			"revoke tenant": func() (int64, error) { return ours.RevokeTenant(t.Context()) },
-			"clean up":      func() (int64, error) { return ours.DeleteExpiredEphemeral(t.Context()) },
-			"mark expired":  func() (int64, error) { return ours.MarkExpired(t.Context(), []string{"live", "past"}) },
-		} {
-			if n, err := count(); n != 0 || err != nil {
-				t.Errorf("%s: %d, %v", name, n, err)
+			if _, err := ours.Get(t.Context(), "live"); err != apikey.ErrNotFound { //nolint:errorlint // It is returned as it is.
+				t.Errorf("get: %v", err)
 			}
-		}
-		if err := ours.WriteUsage(t.Context(), entries("live")); err != nil {
-			t.Error(err)
-		}
-		if loaded, _ := load(t, ours); len(loaded) > 0 {
-			t.Errorf("load: %d", len(loaded))
-		}
-		if changed, _ := changes(t, ours, start); len(changed) > 0 {
-			t.Errorf("changes: %d", len(changed))
-		}
-		got, err := theirs.Get(t.Context(), "live")
-		if err != nil || got.Status != apikey.StatusActive || !got.LastUsedAt.IsZero() {
-			t.Errorf("their key is %+v, %v", got, err)
-		}
-	})
+			_, err := ours.Revoke(t.Context(), "live")
+			wantError(t, err, apikey.ErrNotFound)
+			_, err = ours.Lookup(t.Context(), digest("live"))
+			wantError(t, err, apikey.ErrNotFound)
+			if keys, err := ours.Search(t.Context(), apikey.Query{Limit: 10, IncludeEphemeral: true}); err != nil || len(keys) > 0 {
+				t.Errorf("search: %d, %v", len(keys), err)
+			}
+			for name, count := range map[string]func() (int64, error){
+				"count":         func() (int64, error) { return ours.CountActive(t.Context(), apikey.Scope{Username: "alice"}) },
+				"revoke active": func() (int64, error) { return ours.RevokeActive(t.Context(), apikey.Scope{Subscription: "gold"}) },
+				"revoke tenant": func() (int64, error) { return ours.RevokeTenant(t.Context()) },
+				"clean up":      func() (int64, error) { return ours.DeleteExpiredEphemeral(t.Context()) },
+				"mark expired":  func() (int64, error) { return ours.MarkExpired(t.Context(), []string{"live", "past"}) },
+			} {
+				if n, err := count(); n != 0 || err != nil {
+					t.Errorf("%s: %d, %v", name, n, err)
+				}
+			}
+			if err := ours.WriteUsage(t.Context(), entries("live")); err != nil {
+				t.Error(err)
+			}
+			if loaded, _ := load(t, ours); len(loaded) > 0 {
+				t.Errorf("load: %d", len(loaded))
+			}
+			if changed, _ := changes(t, ours, start); len(changed) > 0 {
+				t.Errorf("changes: %d", len(changed))
+			}
+			got, err := theirs.Get(t.Context(), "live")
+			if err != nil || got.Status != apikey.StatusActive || !got.LastUsedAt.IsZero() {
+				t.Errorf("their key is %+v, %v", got, err)
+			}
+		})
+	}
 }

@@ -95,31 +95,35 @@ func TestTheStoreRecoversFromARestartOfTheDatabase(t *testing.T) {
 
 func TestLookUpsGetAConnectionWhileOthersWaitForTheDatabase(t *testing.T) {
 	t.Parallel()
-	onEveryRoute(t, func(t *testing.T, url string) {
-		s := open(t, url, func(o *Options) { o.MaxConns = 4 })
-		insert(t, s, makeKey("a"))
-		blocker := sqlConn(t, url)
-		execute(t, blocker, "BEGIN; SELECT FROM api_keys WHERE id = 'a' FOR UPDATE")
-		var waiting sync.WaitGroup
-		for range 8 {
-			waiting.Go(func() { _, _ = s.Revoke(t.Context(), "a") })
-		}
-		observer := sqlConn(t, url)
-		for ask[int](t, observer, `SELECT count(*) FROM pg_locks AS l JOIN pg_stat_activity AS a USING (pid)
-			WHERE NOT l.granted AND a.datname = current_database()`) < 2 {
-			execute(t, observer, "SELECT pg_sleep(0.01)")
-		}
-		for range 20 {
-			if _, err := s.Lookup(t.Context(), digest("a")); err != nil {
-				t.Errorf("look-up: %v", err)
+	for _, r := range routes {
+		t.Run(r.name, func(t *testing.T) {
+			t.Parallel()
+			url := migrated(t, r.database(t))
+			s := open(t, url, func(o *Options) { o.MaxConns = 4 })
+			insert(t, s, makeKey("a"))
+			blocker := sqlConn(t, url)
+			execute(t, blocker, "BEGIN; SELECT FROM api_keys WHERE id = 'a' FOR UPDATE")
+			var waiting sync.WaitGroup
+			for range 8 {
+				waiting.Go(func() { _, _ = s.Revoke(t.Context(), "a") })
 			}
-		}
-		if _, err := s.Changes(t.Context(), keyindex.Position{}, func(keyindex.Change) error { return nil }); err != nil {
-			t.Errorf("poll: %v", err)
-		}
-		execute(t, blocker, "ROLLBACK")
-		waiting.Wait()
-	})
+			observer := sqlConn(t, url)
+			for ask[int](t, observer, `SELECT count(*) FROM pg_locks AS l JOIN pg_stat_activity AS a USING (pid)
+			WHERE NOT l.granted AND a.datname = current_database()`) < 2 {
+				execute(t, observer, "SELECT pg_sleep(0.01)")
+			}
+			for range 20 {
+				if _, err := s.Lookup(t.Context(), digest("a")); err != nil {
+					t.Errorf("look-up: %v", err)
+				}
+			}
+			if _, err := s.Changes(t.Context(), keyindex.Position{}, func(keyindex.Change) error { return nil }); err != nil {
+				t.Errorf("poll: %v", err)
+			}
+			execute(t, blocker, "ROLLBACK")
+			waiting.Wait()
+		})
+	}
 }
 
 func TestSessionsOfOurOwnHaveTimeLimits(t *testing.T) {
@@ -155,45 +159,53 @@ func TestSessionsThatAPoolerLendsAreLeftAsTheyAre(t *testing.T) {
 
 func TestTransactionsHaveTimeLimitsThroughAPoolerToo(t *testing.T) {
 	t.Parallel()
-	onEveryRoute(t, func(t *testing.T, url string) {
-		s := open(t, url)
-		insert(t, s, makeKey("a"))
-		blocker := sqlConn(t, url)
-		execute(t, blocker, "BEGIN; SELECT FROM api_keys WHERE id = 'a' FOR UPDATE")
-		start := now()
-		_, err := s.RevokeTenant(t.Context())
-		if code := codeOf(err); code != codeLockNotAvailable {
-			t.Errorf("got error %v", err)
-		}
-		if took := now().Sub(start); took > lockTimeout+2*time.Second {
-			t.Errorf("it waited for %s", took)
-		}
-		execute(t, blocker, "ROLLBACK")
-	})
+	for _, r := range routes {
+		t.Run(r.name, func(t *testing.T) {
+			t.Parallel()
+			url := migrated(t, r.database(t))
+			s := open(t, url)
+			insert(t, s, makeKey("a"))
+			blocker := sqlConn(t, url)
+			execute(t, blocker, "BEGIN; SELECT FROM api_keys WHERE id = 'a' FOR UPDATE")
+			start := now()
+			_, err := s.RevokeTenant(t.Context())
+			if code := codeOf(err); code != codeLockNotAvailable {
+				t.Errorf("got error %v", err)
+			}
+			if took := now().Sub(start); took > lockTimeout+2*time.Second {
+				t.Errorf("it waited for %s", took)
+			}
+			execute(t, blocker, "ROLLBACK")
+		})
+	}
 }
 
 func TestATransactionThatOthersDisturbedIsTriedAgain(t *testing.T) {
 	t.Parallel()
-	onEveryRoute(t, func(t *testing.T, url string) {
-		s := open(t, url)
-		first := true
-		err := s.run(t.Context(), s.kinds.usual("test"), func(ctx context.Context, conn *pgx.Conn) error {
-			return transact(ctx, conn, s.begin.usual, func(tx pgx.Tx) error {
-				if !first {
-					return nil
-				}
-				first = false
-				_, err := tx.Exec(ctx, `DO $$ BEGIN RAISE EXCEPTION 'disturbed' USING ERRCODE = '40001'; END $$`)
-				return err
+	for _, r := range routes {
+		t.Run(r.name, func(t *testing.T) {
+			t.Parallel()
+			url := migrated(t, r.database(t))
+			s := open(t, url)
+			first := true
+			err := s.run(t.Context(), s.kinds.usual("test"), func(ctx context.Context, conn *pgx.Conn) error {
+				return transact(ctx, conn, s.begin.usual, func(tx pgx.Tx) error {
+					if !first {
+						return nil
+					}
+					first = false
+					_, err := tx.Exec(ctx, `DO $$ BEGIN RAISE EXCEPTION 'disturbed' USING ERRCODE = '40001'; END $$`)
+					return err
+				})
 			})
+			if err != nil {
+				t.Error(err)
+			}
+			if got := testutil.ToFloat64(s.metrics.retries); got != 1 {
+				t.Errorf("%v retries", got)
+			}
 		})
-		if err != nil {
-			t.Error(err)
-		}
-		if got := testutil.ToFloat64(s.metrics.retries); got != 1 {
-			t.Errorf("%v retries", got)
-		}
-	})
+	}
 }
 
 func TestMetricsTellOfConnectionsAndFailures(t *testing.T) {

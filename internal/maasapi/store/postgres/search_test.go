@@ -92,18 +92,22 @@ func TestASearchFindsWhatEachBoundAllows(t *testing.T) {
 			NameContains: "a", DescriptionContains: "c", HasExpiration: new(true), HasBeenUsed: new(true),
 		}, "a"},
 	}
-	onEveryRoute(t, func(t *testing.T, url string) {
-		s := open(t, url)
-		insert(t, s, searched(base)...)
-		for name, tc := range cases {
-			if tc.query.Limit == 0 {
-				tc.query.Limit = 10
+	for _, r := range routes {
+		t.Run(r.name, func(t *testing.T) {
+			t.Parallel()
+			url := migrated(t, r.database(t))
+			s := open(t, url)
+			insert(t, s, searched(base)...)
+			for name, tc := range cases {
+				if tc.query.Limit == 0 {
+					tc.query.Limit = 10
+				}
+				if got := idsOf(search(t, s, tc.query)); got != tc.want {
+					t.Errorf("%s: got %q, want %q", name, got, tc.want)
+				}
 			}
-			if got := idsOf(search(t, s, tc.query)); got != tc.want {
-				t.Errorf("%s: got %q, want %q", name, got, tc.want)
-			}
-		}
-	})
+		})
+	}
 }
 
 func search(t *testing.T, s *Store, q apikey.Query) []apikey.Key {
@@ -125,38 +129,42 @@ func idsOf(keys []apikey.Key) string {
 
 func TestPagesFollowEachOtherWithoutGapsInEveryOrder(t *testing.T) {
 	t.Parallel()
-	onEveryRoute(t, func(t *testing.T, url string) {
-		s := open(t, url)
-		base := now()
-		for i := range 23 {
-			insert(t, s, makeKey(fmt.Sprintf("%02d", i), func(k *apikey.NewKey) {
-				// Many equals, and many without a time.
-				k.Name, k.CreatedAt = fmt.Sprint("name ", i%3), base.Add(time.Duration(i%4)*time.Microsecond)
-				k.ExpiresAt, k.LastUsedAt = time.Time{}, time.Time{}
-				if i%3 > 0 {
-					k.ExpiresAt, k.LastUsedAt = base.Add(time.Duration(i%3)*time.Hour), base.Add(-time.Duration(i%3)*time.Hour)
-				}
-			}))
-		}
-		for _, by := range []apikey.SortField{apikey.SortCreatedAt, apikey.SortName, apikey.SortExpiresAt, apikey.SortLastUsedAt} {
-			for _, ascending := range []bool{true, false} {
-				all := idsOf(search(t, s, apikey.Query{SortBy: by, Ascending: ascending, Limit: 100}))
-				var paged []apikey.Key
-				q := apikey.Query{SortBy: by, Ascending: ascending, Limit: 4}
-				for {
-					page := search(t, s, q)
-					paged = append(paged, page...)
-					if len(page) < q.Limit {
-						break
+	for _, r := range routes {
+		t.Run(r.name, func(t *testing.T) {
+			t.Parallel()
+			url := migrated(t, r.database(t))
+			s := open(t, url)
+			base := now()
+			for i := range 23 {
+				insert(t, s, makeKey(fmt.Sprintf("%02d", i), func(k *apikey.NewKey) {
+					// Many equals, and many without a time.
+					k.Name, k.CreatedAt = fmt.Sprint("name ", i%3), base.Add(time.Duration(i%4)*time.Microsecond)
+					k.ExpiresAt, k.LastUsedAt = time.Time{}, time.Time{}
+					if i%3 > 0 {
+						k.ExpiresAt, k.LastUsedAt = base.Add(time.Duration(i%3)*time.Hour), base.Add(-time.Duration(i%3)*time.Hour)
 					}
-					q.After = positionOf(page[len(page)-1], by)
-				}
-				if got := idsOf(paged); got != all {
-					t.Errorf("%s, ascending %t: pages give\n%s, want\n%s", by, ascending, got, all)
+				}))
+			}
+			for _, by := range []apikey.SortField{apikey.SortCreatedAt, apikey.SortName, apikey.SortExpiresAt, apikey.SortLastUsedAt} {
+				for _, ascending := range []bool{true, false} {
+					all := idsOf(search(t, s, apikey.Query{SortBy: by, Ascending: ascending, Limit: 100}))
+					var paged []apikey.Key
+					q := apikey.Query{SortBy: by, Ascending: ascending, Limit: 4}
+					for {
+						page := search(t, s, q)
+						paged = append(paged, page...)
+						if len(page) < q.Limit {
+							break
+						}
+						q.After = positionOf(page[len(page)-1], by)
+					}
+					if got := idsOf(paged); got != all {
+						t.Errorf("%s, ascending %t: pages give\n%s, want\n%s", by, ascending, got, all)
+					}
 				}
 			}
-		}
-	})
+		})
+	}
 }
 
 func positionOf(k apikey.Key, by apikey.SortField) *apikey.Position {

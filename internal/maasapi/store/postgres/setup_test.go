@@ -79,17 +79,6 @@ func (p route) databaseOf(t *testing.T, s *pgtest.Server) (url string) {
 	return pooler.URL
 }
 
-// onEveryRoute runs a test with a migrated database, on each way to it.
-func onEveryRoute(t *testing.T, test func(t *testing.T, url string)) {
-	t.Helper()
-	for _, p := range routes {
-		t.Run(p.name, func(t *testing.T) {
-			t.Parallel()
-			test(t, migrated(t, p.database(t)))
-		})
-	}
-}
-
 // migrated brings a database to the present schema.
 func migrated(t *testing.T, url string) string {
 	t.Helper()

@@ -46,32 +46,36 @@ func TestWithoutAUIDNothingIsRegistered(t *testing.T) {
 
 func TestANewUIDEndsTheKeysOfItsPredecessor(t *testing.T) {
 	t.Parallel()
-	onEveryRoute(t, func(t *testing.T, url string) {
-		former := register(t, open(t, url, ofTenant(tenant, "uid-1")))
-		insert(
-			t, former, makeKey("live"), makeKey("past", func(k *apikey.NewKey) { k.ExpiresAt = now().Add(-time.Second) }),
-			makeKey("revoked", func(k *apikey.NewKey) { k.Status = apikey.StatusRevoked }),
-		)
-		insert(t, register(t, open(t, url, ofTenant("other", "uid-9"))), makeKey("foreign"))
-		_, position := load(t, former)
+	for _, r := range routes {
+		t.Run(r.name, func(t *testing.T) {
+			t.Parallel()
+			url := migrated(t, r.database(t))
+			former := register(t, open(t, url, ofTenant(tenant, "uid-1")))
+			insert(
+				t, former, makeKey("live"), makeKey("past", func(k *apikey.NewKey) { k.ExpiresAt = now().Add(-time.Second) }),
+				makeKey("user", func(k *apikey.NewKey) { k.Status = apikey.StatusRevoked }),
+			)
+			insert(t, register(t, open(t, url, ofTenant("other", "uid-9"))), makeKey("foreign"))
+			_, position := load(t, former)
 
-		next := register(t, open(t, url, ofTenant(tenant, "uid-2"), retention(48*time.Hour)))
-		conn := sqlConn(t, url)
-		got := ask[string](t, conn, `SELECT string_agg(concat_ws(' ', id, status, COALESCE(invalidation_reason, '-'),
+			next := register(t, open(t, url, ofTenant(tenant, "uid-2"), retention(48*time.Hour)))
+			conn := sqlConn(t, url)
+			got := ask[string](t, conn, `SELECT string_agg(concat_ws(' ', id, status, COALESCE(invalidation_reason, '-'),
 			invalidated_at IS NOT NULL, round(extract(epoch FROM purge_after - now()) / 3600)), ', ' ORDER BY id) FROM api_keys`)
-		want := "foreign active - f, live revoked tenant replaced t 48, past revoked tenant replaced t 48, revoked revoked - f"
-		if got != want {
-			t.Errorf("the keys are\n%s, want\n%s", got, want)
-		}
-		if changed, _ := changes(t, former, position); len(changed) != 2 {
-			t.Errorf("readers are told of %d keys, want 2", len(changed))
-		}
-		insert(t, next, makeKey("new"))
-		register(t, next)
-		if got := status(t, conn, "new"); got != "active" {
-			t.Errorf("its own key is %s after it was registered again", got)
-		}
-	})
+			want := "foreign active - f, live revoked tenant replaced t 48, past revoked tenant replaced t 48, user revoked - f"
+			if got != want {
+				t.Errorf("the keys are\n%s, want\n%s", got, want)
+			}
+			if changed, _ := changes(t, former, position); len(changed) != 2 {
+				t.Errorf("readers are told of %d keys, want 2", len(changed))
+			}
+			insert(t, next, makeKey("new"))
+			register(t, next)
+			if got := status(t, conn, "new"); got != "active" {
+				t.Errorf("its own key is %s after it was registered again", got)
+			}
+		})
+	}
 }
 
 func TestAProcessOfAReplacedTenantCanDoNoMore(t *testing.T) {
@@ -143,44 +147,52 @@ func TestReplicasThatRegisterTogetherAgree(t *testing.T) {
 
 func TestTenantRevocationEndsEveryActiveKeyOnce(t *testing.T) {
 	t.Parallel()
-	onEveryRoute(t, func(t *testing.T, url string) {
-		s := open(t, url, retention(time.Hour))
-		insert(t, s, makeKey("live"), makeKey("past", func(k *apikey.NewKey) { k.ExpiresAt = now().Add(-time.Hour) }),
-			makeKey("revoked", func(k *apikey.NewKey) { k.Status = apikey.StatusRevoked }))
-		for _, want := range []int64{2, 0} {
-			if got, err := s.RevokeTenant(t.Context()); err != nil || got != want {
-				t.Errorf("revoked %d, %v, want %d", got, err, want)
+	for _, r := range routes {
+		t.Run(r.name, func(t *testing.T) {
+			t.Parallel()
+			url := migrated(t, r.database(t))
+			s := open(t, url, retention(time.Hour))
+			insert(t, s, makeKey("live"), makeKey("past", func(k *apikey.NewKey) { k.ExpiresAt = now().Add(-time.Hour) }),
+				makeKey("revoked", func(k *apikey.NewKey) { k.Status = apikey.StatusRevoked }))
+			for _, want := range []int64{2, 0} {
+				if got, err := s.RevokeTenant(t.Context()); err != nil || got != want {
+					t.Errorf("revoked %d, %v, want %d", got, err, want)
+				}
 			}
-		}
-		got := ask[string](t, sqlConn(t, url), `SELECT string_agg(id || ' ' || invalidation_reason, ', ' ORDER BY id) FROM api_keys
+			got := ask[string](t, sqlConn(t, url), `SELECT string_agg(id || ' ' || invalidation_reason, ', ' ORDER BY id) FROM api_keys
 			WHERE purge_after BETWEEN now() + interval '59 minutes' AND now() + interval '61 minutes' AND invalidated_at <= now()`)
-		if want := "live tenant deleted, past tenant deleted"; got != want {
-			t.Errorf("to be purged: %s, want %s", got, want)
-		}
-	})
+			if want := "live tenant deleted, past tenant deleted"; got != want {
+				t.Errorf("to be purged: %s, want %s", got, want)
+			}
+		})
+	}
 }
 
 func TestWhatIsDueIsPurgedForEveryTenant(t *testing.T) {
 	t.Parallel()
-	onEveryRoute(t, func(t *testing.T, url string) {
-		gone, later, ours := open(t, url, ofTenant("gone", ""), retention(time.Millisecond)), open(t, url, ofTenant("later", "")), open(t, url)
-		insert(t, gone, makeKey("due"), makeKey("user's", func(k *apikey.NewKey) { k.Status = apikey.StatusRevoked }))
-		insert(t, later, makeKey("not due"))
-		insert(t, ours, makeKey("live"))
-		for _, s := range []*Store{gone, later} {
-			if _, err := s.RevokeTenant(t.Context()); err != nil {
-				t.Fatal(err)
+	for _, r := range routes {
+		t.Run(r.name, func(t *testing.T) {
+			t.Parallel()
+			url := migrated(t, r.database(t))
+			gone, later, ours := open(t, url, ofTenant("gone", ""), retention(time.Millisecond)), open(t, url, ofTenant("later", "")), open(t, url)
+			insert(t, gone, makeKey("due"), makeKey("user's", func(k *apikey.NewKey) { k.Status = apikey.StatusRevoked }))
+			insert(t, later, makeKey("not due"))
+			insert(t, ours, makeKey("live"))
+			for _, s := range []*Store{gone, later} {
+				if _, err := s.RevokeTenant(t.Context()); err != nil {
+					t.Fatal(err)
+				}
 			}
-		}
-		execute(t, sqlConn(t, url), "SELECT pg_sleep(0.05)")
-		for _, want := range []int64{1, 0} {
-			if got, err := ours.PurgeDue(t.Context()); err != nil || got != want {
-				t.Errorf("purged %d, %v, want %d", got, err, want)
+			execute(t, sqlConn(t, url), "SELECT pg_sleep(0.05)")
+			for _, want := range []int64{1, 0} {
+				if got, err := ours.PurgeDue(t.Context()); err != nil || got != want {
+					t.Errorf("purged %d, %v, want %d", got, err, want)
+				}
 			}
-		}
-		left := ask[string](t, sqlConn(t, url), "SELECT string_agg(id, ', ' ORDER BY id) FROM api_keys")
-		if want := "live, not due, user's"; left != want {
-			t.Errorf("left: %s, want %s", left, want)
-		}
-	})
+			left := ask[string](t, sqlConn(t, url), "SELECT string_agg(id, ', ' ORDER BY id) FROM api_keys")
+			if want := "live, not due, user's"; left != want {
+				t.Errorf("left: %s, want %s", left, want)
+			}
+		})
+	}
 }

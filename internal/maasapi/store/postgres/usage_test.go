@@ -30,20 +30,24 @@ func writeUse(t *testing.T, s *Store, all ...usage.Entry) {
 
 func TestTheLatestUseOfAKeyStays(t *testing.T) {
 	t.Parallel()
-	onEveryRoute(t, func(t *testing.T, url string) {
-		s := open(t, url)
-		insert(t, s, makeKey("a"), makeKey("b"))
-		base := now()
-		for _, offset := range []time.Duration{0, time.Minute, -time.Minute} {
-			writeUse(t, s, usage.Entry{ID: "a", At: base.Add(offset)}, usage.Entry{ID: "missing", At: base})
-		}
-		for id, want := range map[string]time.Time{"a": base.Add(time.Minute), "b": {}} {
-			if got, err := s.Get(t.Context(), id); err != nil || !got.LastUsedAt.Equal(want) {
-				t.Errorf("%s was used at %s, %v, want %s", id, got.LastUsedAt, err, want)
+	for _, r := range routes {
+		t.Run(r.name, func(t *testing.T) {
+			t.Parallel()
+			url := migrated(t, r.database(t))
+			s := open(t, url)
+			insert(t, s, makeKey("a"), makeKey("b"))
+			base := now()
+			for _, offset := range []time.Duration{0, time.Minute, -time.Minute} {
+				writeUse(t, s, usage.Entry{ID: "a", At: base.Add(offset)}, usage.Entry{ID: "missing", At: base})
 			}
-		}
-		writeUse(t, s)
-	})
+			for id, want := range map[string]time.Time{"a": base.Add(time.Minute), "b": {}} {
+				if got, err := s.Get(t.Context(), id); err != nil || !got.LastUsedAt.Equal(want) {
+					t.Errorf("%s was used at %s, %v, want %s", id, got.LastUsedAt, err, want)
+				}
+			}
+			writeUse(t, s)
+		})
+	}
 }
 
 func TestNotingAUseIsNoChangeAndStaysInPlace(t *testing.T) {
