@@ -25,7 +25,7 @@ const (
 
 const (
 	listen     = `LISTEN maas_keys`
-	tenantHash = `SELECT md5($1)`
+	tenantHash = `SELECT encode(sha256(convert_to($1, 'UTF8')), 'hex')`
 	sendEcho   = `SELECT pg_notify('maas_keys', $1)`
 )
 

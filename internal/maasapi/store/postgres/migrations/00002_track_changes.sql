@@ -60,8 +60,9 @@ $$;
 CREATE OR REPLACE FUNCTION maas_api_stamp_key() RETURNS TRIGGER LANGUAGE plpgsql AS $$
 BEGIN
     NEW.changed_xid := pg_current_xact_id()::TEXT::BIGINT;
-    -- The server sends equal notifications of a transaction once.
-    PERFORM pg_notify('maas_keys', md5(NEW.tenant));
+    -- The server sends equal notifications of a transaction once. A shorter digest
+    -- would not be available everywhere.
+    PERFORM pg_notify('maas_keys', encode(sha256(convert_to(NEW.tenant, 'UTF8')), 'hex'));
     RETURN NEW;
 END
 $$;
@@ -72,7 +73,7 @@ CREATE OR REPLACE FUNCTION maas_api_bury_keys() RETURNS TRIGGER LANGUAGE plpgsql
 BEGIN
     INSERT INTO api_key_tombstones (key_hash, tenant, deleted_xid)
     SELECT key_hash, tenant, pg_current_xact_id()::TEXT::BIGINT FROM gone;
-    PERFORM pg_notify('maas_keys', md5(tenant)) FROM (SELECT DISTINCT tenant FROM gone) AS tenants;
+    PERFORM pg_notify('maas_keys', encode(sha256(convert_to(tenant, 'UTF8')), 'hex')) FROM (SELECT DISTINCT tenant FROM gone) AS tenants;
     RETURN NULL;
 END
 $$;
@@ -83,7 +84,7 @@ CREATE OR REPLACE FUNCTION maas_api_bury_former_key() RETURNS TRIGGER LANGUAGE p
 BEGIN
     INSERT INTO api_key_tombstones (key_hash, tenant, deleted_xid)
     VALUES (OLD.key_hash, OLD.tenant, pg_current_xact_id()::TEXT::BIGINT);
-    PERFORM pg_notify('maas_keys', md5(OLD.tenant));
+    PERFORM pg_notify('maas_keys', encode(sha256(convert_to(OLD.tenant, 'UTF8')), 'hex'));
     RETURN NULL;
 END
 $$;
