@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -26,8 +27,10 @@ import (
 )
 
 const (
-	// closeTimeout bounds each thing that is closed at the end.
-	closeTimeout = 5 * time.Second
+	// closeTimeout is how long the last spans may take to be sent, and the last
+	// scrape to be answered. With the defaults of the settings everything ends
+	// within 30 seconds, after which Kubernetes kills a pod by default.
+	closeTimeout = 3 * time.Second
 	// backgroundTimeout is how long the last uses of keys may take to be written.
 	backgroundTimeout = 6 * time.Second
 )
@@ -85,6 +88,8 @@ func serve(ctx context.Context, in invocation) error {
 	err := s.start(ctx)
 	if err == nil {
 		err = s.wait(ctx)
+	} else {
+		s.config.ShutdownDrain = 0 // Nobody was told to send requests.
 	}
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
 		err = nil // It was told to stop while it was starting.
@@ -126,12 +131,7 @@ func (s *service) stop(ctx context.Context) error {
 	if s.store != nil {
 		s.store.Close()
 	}
-	if s.tracer != nil {
-		errs = append(errs, bounded(ctx, s.tracer.Close))
-	}
-	if s.metrics != nil {
-		errs = append(errs, bounded(ctx, s.metrics.Shutdown))
-	}
+	errs = append(errs, s.closeLast(ctx))
 	err := errors.Join(errs...)
 	if err == nil {
 		s.log.Info("Stopped")
@@ -139,10 +139,22 @@ func (s *service) stop(ctx context.Context) error {
 	return err
 }
 
-func bounded(ctx context.Context, f func(context.Context) error) error {
+// closeLast closes what shows how the rest ended.
+func (s *service) closeLast(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, closeTimeout)
 	defer cancel()
-	return f(ctx)
+	var (
+		wg   sync.WaitGroup
+		errs [2]error
+	)
+	if s.tracer != nil {
+		wg.Go(func() { errs[0] = s.tracer.Close(ctx) })
+	}
+	if s.metrics != nil {
+		wg.Go(func() { errs[1] = s.metrics.Shutdown(ctx) })
+	}
+	wg.Wait()
+	return errors.Join(errs[:]...)
 }
 
 // within waits for f no longer than the timeout.
