@@ -50,11 +50,11 @@ help: ## Show this list
 ##@ Try it
 
 .PHONY: run
-run: build devstack controlplane crds postgres ## Show a governed model on a real API server until interrupted; ONCE=1 ends after the table
+run: build devstack controlplane crds postgres gateway sim ## Show a governed model, a key and a call until interrupted; ONCE=1 ends after the tables
 	@$(BIN)/devstack run $(if $(ONCE),--once)
 
 .PHONY: up
-up: build devstack controlplane crds postgres ## Leave the same running in the background; settings in .dev/env
+up: build devstack controlplane crds postgres gateway sim ## Leave the same running in the background; settings in .dev/env
 	@$(BIN)/devstack up
 
 .PHONY: down
@@ -62,7 +62,7 @@ down: devstack ## End exactly what "up" started
 	@$(BIN)/devstack down
 
 .PHONY: status
-status: devstack ## Show which processes of "up" are running
+status: devstack ## Show which processes of "up" are running, and where they listen
 	@$(BIN)/devstack status
 
 .PHONY: kubeconfig
@@ -76,6 +76,14 @@ stop-controller: devstack ## Stop the controller of "up"; returns when it is gon
 .PHONY: start-controller
 start-controller: build devstack ## Start the controller of "up"; returns when it is ready
 	@$(BIN)/devstack start-controller
+
+.PHONY: stop-maas-api
+stop-maas-api: devstack ## Stop the maas-api of "up"; returns when it is gone
+	@$(BIN)/devstack stop-maas-api
+
+.PHONY: start-maas-api
+start-maas-api: build devstack ## Start the maas-api of "up"; returns when it is ready
+	@$(BIN)/devstack start-maas-api
 
 ##@ Build
 
@@ -115,8 +123,10 @@ deps: ## Download every module, so that all other targets work offline
 
 .PHONY: clean
 clean: ## Stop what "up" started and remove everything that was built
-	@if [[ -d .dev ]]; then $(GO) build -o $(BIN)/devstack ./test/cmd/devstack && $(BIN)/devstack down; fi
+	@if [[ -d .dev ]]; then $(GO) build -o $(BIN)/devstack ./test/cmd/devstack; fi
+	@if [[ -d .dev/run ]]; then $(BIN)/devstack clean --dir .dev/run >/dev/null; fi
 	@if [[ -d .dev/controlplane-only ]]; then $(GO) run ./test/cmd/controlplane down; fi
+	@if [[ -d .dev ]]; then $(BIN)/devstack clean; fi
 	rm -rf $(BIN) .dev
 
 ##@ Generate

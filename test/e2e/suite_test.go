@@ -59,7 +59,7 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 // devstack runs a command of the stack to its end.
 func devstack(ctx SpecContext, args ...string) {
 	GinkgoHelper()
-	run(ctx, stack.program, append([]string{"--dir", stack.dir, "--controller-binary", stack.controller}, args...)...)
+	run(ctx, stack.program, append([]string{"--dir", stack.dir, "--without-maas-api", "--controller-binary", stack.controller}, args...)...)
 }
 
 func run(ctx SpecContext, program string, args ...string) {

@@ -38,3 +38,9 @@ func (e *Env) IssueCertificate(name string, hosts ...string) (Certificate, error
 		KeyFile:  filepath.Join(dir, name+".key"),
 	}, pair.write(dir, name)
 }
+
+// ServerAuthority is the file with the authority of [Env.IssueCertificate].
+func (e *Env) ServerAuthority() (string, error) {
+	_, err := loadOrCreateAuthority(e.pkiDir(), serverAuthority)
+	return e.pki(serverAuthority + ".crt"), err
+}

@@ -12,10 +12,11 @@ import (
 	"time"
 
 	"github.com/opendatahub-io/maas-operator/test/internal/process"
+	"github.com/opendatahub-io/maas-operator/test/testenv"
 )
 
 const (
-	// stopGrace is more than maas-controller takes to end in good order.
+	// stopGrace is more than any child takes to end in good order.
 	stopGrace    = 35 * time.Second
 	probeTimeout = 2 * time.Second
 )
@@ -25,20 +26,43 @@ type child struct {
 	*process.Process
 	// Probe is the URL that answers 200 when the process is ready, if it has one.
 	Probe string `json:"probe,omitempty"`
+	// Address is where it listens, Metrics the URL of its metrics, if it has any.
+	Address string `json:"address,omitempty"`
+	Metrics string `json:"metrics,omitempty"`
 }
 
-// launch starts a child and records it at once.
-func (s *stack) launch(ctx context.Context, c process.Command, probe string) (*child, error) {
+// launch starts a child and records it at once. The process of what is known of it
+// is filled in.
+func (s *stack) launch(ctx context.Context, c process.Command, known child) (*child, error) {
 	c.Log, c.Keep = s.logFile(c.Name), s.keep
 	c.Env = []string{"HOME=" + os.Getenv("HOME")}
 	started, err := process.Start(ctx, c)
 	if err != nil {
 		return nil, err
 	}
-	p := &child{Process: started, Probe: probe}
-	s.started = append(s.started, func() error { return s.end(c.Name) })
-	s.state.Processes[c.Name] = p
-	return p, s.layout.writeState(s.state)
+	known.Process = started
+	return &known, s.record(c.Name, &known)
+}
+
+// record writes down a child that was just started, so that it can be ended.
+func (s *stack) record(name string, p *child) error {
+	s.started = append(s.started, func() error { return s.end(name) })
+	s.state.Processes[name] = p
+	return s.layout.writeState(s.state)
+}
+
+// address is where a child listens whom others ask. They may have been told of it
+// before the child runs, so it stays the same while anything of the stack runs.
+func (s *stack) address(ctx context.Context, name string) (string, error) {
+	if known := s.state.Addresses[name]; known != "" {
+		return known, nil
+	}
+	address, err := testenv.FreeAddress(ctx)
+	if err != nil {
+		return "", err
+	}
+	s.state.Addresses[name] = address
+	return address, s.layout.writeState(s.state)
 }
 
 // ready asks the process itself.

@@ -30,29 +30,35 @@ const (
 type config struct {
 	dir               string
 	controllerBinary  string
+	serviceBinary     string
 	withoutController bool
+	withoutService    bool
 }
 
 func newRootCommand() *cobra.Command {
 	c := &config{}
 	root := &cobra.Command{
 		Use:   "devstack",
-		Short: "A governed model on a real API server, on this machine",
-		Long: `devstack runs a Kubernetes control plane, maas-controller and stand-ins for
-Kuadrant, the gateway controller and KServe as local processes, and applies the
-samples. The make targets of the same names build what it needs first.
+		Short: "A governed model behind a gateway, on a real API server, on this machine",
+		Long: `devstack runs a Kubernetes control plane, PostgreSQL, maas-controller, maas-api,
+a simulated model and stand-ins for the gateway, Kuadrant and KServe as local
+processes, and applies the samples. The make targets of the same names build what
+it needs first.
 
 While the file stall-kuadrant exists in the data directory, the stand-in for
 Kuadrant looks at nothing, as a busy or broken one would.`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	root.PersistentFlags().StringVar(&c.dir, "dir", "", "data directory (default .dev/run for run, .dev for the others)")
-	root.PersistentFlags().StringVar(&c.controllerBinary, "controller-binary", "", "program to run as maas-controller (default what up was given, or bin/maas-controller)")
-	root.PersistentFlags().BoolVar(&c.withoutController, "without-controller", false, "leave maas-controller out")
+	flags := root.PersistentFlags()
+	flags.StringVar(&c.dir, "dir", "", "data directory (default .dev/run for run, .dev for the others)")
+	flags.StringVar(&c.controllerBinary, "controller-binary", "", "program to run as maas-controller (default what up was given, or bin/maas-controller)")
+	flags.StringVar(&c.serviceBinary, "maas-api-binary", "", "program to run as maas-api (default what up was given, or bin/maas-api)")
+	flags.BoolVar(&c.withoutController, "without-controller", false, "leave maas-controller out")
+	flags.BoolVar(&c.withoutService, "without-maas-api", false, "leave maas-api out, and its database, gateway and model")
 	root.AddCommand(
-		c.runCommand(), c.upCommand(), c.downCommand(), c.statusCommand(), c.kubeconfigCommand(),
-		c.stopControllerCommand(), c.startControllerCommand(), standinsCommand(),
+		c.runCommand(), c.upCommand(), c.downCommand(), c.cleanCommand(), c.statusCommand(), c.kubeconfigCommand(),
+		c.stopControllerCommand(), c.startControllerCommand(), c.stopServiceCommand(), c.startServiceCommand(), standinsCommand(),
 	)
 	return root
 }
@@ -70,12 +76,15 @@ func (c *config) stack(cmd *cobra.Command, defaultDir string, keep bool) (*stack
 		}
 	}
 	s := &stack{
-		layout: layout{root: root, dir: dir}, keep: keep, controller: !c.withoutController,
-		progress: newProgress(cmd.ErrOrStderr()),
+		layout: layout{root: root, dir: dir}, keep: keep, controller: !c.withoutController, service: !c.withoutService,
+		progress: newProgress(cmd.ErrOrStderr()), binaries: map[string]string{},
 	}
-	if c.controllerBinary != "" {
-		if s.binary, err = filepath.Abs(c.controllerBinary); err != nil {
-			return nil, fmt.Errorf("find the program of maas-controller: %w", err)
+	for name, binary := range map[string]string{processController: c.controllerBinary, processService: c.serviceBinary} {
+		if binary == "" {
+			continue
+		}
+		if s.binaries[name], err = filepath.Abs(binary); err != nil {
+			return nil, fmt.Errorf("find the program of %s: %w", name, err)
 		}
 	}
 	return s, nil
@@ -127,24 +136,32 @@ func run(ctx context.Context, s *stack, out io.Writer, once bool) (err error) {
 	return s.watch(ctx)
 }
 
-// present prints the table and what to do next.
+// present prints the tables and what to do next.
 func (s *stack) present(ctx context.Context, out io.Writer) error {
 	fmt.Fprintln(out)
 	if err := s.show(ctx, out); err != nil {
 		return err
 	}
-	kubectl := fmt.Sprintf("%s --kubeconfig %s", s.relative(s.layout.binary("kubectl")), s.relative(s.env.Kubeconfig()))
 	fmt.Fprintf(out, `
 Kubeconfig: %s
 
-Worth trying:
+Worth trying, after: . %s
   # what was declared, and what became of it
-  %[2]s get maasmodelrefs,maasauthpolicies,maassubscriptions -A
+  "$KUBECTL" get maasmodelrefs,maasauthpolicies,maassubscriptions -A
   # take a subscription away: its limit disappears from the generated policy
-  %[2]s -n models-as-a-service delete maassubscription platform-premium
+  "$KUBECTL" -n models-as-a-service delete maassubscription platform-premium
   # delete what protects the model: it is back at once
-  %[2]s -n llm delete authpolicy maas-auth-granite
-`, s.env.Kubeconfig(), kubectl)
+  "$KUBECTL" -n llm delete authpolicy maas-auth-granite
+`, s.env.Kubeconfig(), s.relative(s.layout.envFile()))
+	if s.visited == nil {
+		return nil
+	}
+	fmt.Fprintf(out, `  # ask the model with the key made above, which lies in %s, readable by you alone
+  curl -K "$MAAS_CURL" "$MAAS_MODEL_URL/v1/chat/completions" -H "Authorization: Bearer $(cat "$MAAS_KEY_FILE")" \
+    -d '{"model": "'"$MAAS_MODEL"'", "messages": [{"role": "user", "content": "Hello"}]}'
+  # revoke it, and ask again: 403
+  curl -K "$MAAS_CURL" -X DELETE "$MAAS_URL/v1/api-keys/$MAAS_KEY_ID" -H "Authorization: Bearer $MAAS_TOKEN"
+`, s.relative(s.layout.keyFile()))
 	return nil
 }
 

@@ -6,9 +6,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
-	"io/fs"
-	"os"
 
 	"github.com/opendatahub-io/maas-operator/test/internal/process"
 	"github.com/opendatahub-io/maas-operator/test/stage"
@@ -18,14 +15,12 @@ import (
 // startController starts maas-controller and returns when it is ready. One that
 // runs already is only waited for.
 func (s *stack) startController(ctx context.Context) error {
-	if p := s.state.alive(processController); p != nil {
-		s.progress.say("already running")
-		s.binary = "" // what runs stays the program of the stack
-		return s.awaitReady(ctx, p, p.ready)
+	if runs, err := s.runsAlready(ctx, processController); runs || err != nil {
+		return err
 	}
-	program := s.program()
-	if _, err := os.Stat(program); errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%s does not exist: build it with `make build`", program)
+	program, err := s.existing(processController)
+	if err != nil {
+		return err
 	}
 	kubeconfig, err := s.env.OperatorKubeconfig(ctx)
 	if err != nil {
@@ -39,14 +34,18 @@ func (s *stack) startController(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	webhooks, err := s.installWebhooks(ctx)
+	address, err := testenv.FreeAddress(ctx)
 	if err != nil {
 		return err
 	}
-	s.state.Arguments = append(stage.Args(kubeconfig, probes, metrics), webhooks...)
+	webhooks, err := s.installWebhooks(ctx, address)
+	if err != nil {
+		return err
+	}
+	s.state.Arguments[processController] = append(stage.Args(kubeconfig, probes, metrics), webhooks...)
 	p, err := s.launch(ctx, process.Command{
-		Name: processController, Path: program, Args: s.state.Arguments,
-	}, "http://"+probes+"/readyz")
+		Name: processController, Path: program, Args: s.state.Arguments[processController],
+	}, child{Probe: "http://" + probes + "/readyz", Address: address, Metrics: "http://" + metrics + "/metrics"})
 	if err != nil {
 		return err
 	}
@@ -56,11 +55,7 @@ func (s *stack) startController(ctx context.Context) error {
 // installWebhooks makes the API server ask maas-controller, which is about to
 // start, and returns the arguments that make it answer. As on a cluster, the API
 // server goes on asking while maas-controller is stopped.
-func (s *stack) installWebhooks(ctx context.Context) ([]string, error) {
-	address, err := testenv.FreeAddress(ctx)
-	if err != nil {
-		return nil, err
-	}
+func (s *stack) installWebhooks(ctx context.Context, address string) ([]string, error) {
 	certs, err := s.env.InstallWebhooks(ctx, address)
 	if err != nil {
 		return nil, err
@@ -71,6 +66,6 @@ func (s *stack) installWebhooks(ctx context.Context) ([]string, error) {
 // removeWebhooks makes the API server ask nobody, in a stack whose maas-controller
 // is somebody else's business.
 func (s *stack) removeWebhooks(ctx context.Context) error {
-	s.state.Arguments = nil
+	delete(s.state.Arguments, processController)
 	return errors.Join(s.env.RemoveWebhooks(ctx), s.layout.writeState(s.state))
 }

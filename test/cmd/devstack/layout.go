@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 	"syscall"
 )
 
@@ -22,10 +21,31 @@ func (l layout) controlPlane() string   { return filepath.Join(l.dir, "controlpl
 func (l layout) logs() string           { return filepath.Join(l.dir, "logs") }
 func (l layout) stateFile() string      { return filepath.Join(l.dir, "state.json") }
 func (l layout) envFile() string        { return filepath.Join(l.dir, "env") }
+func (l layout) curlFile() string       { return filepath.Join(l.dir, "curl") }
+func (l layout) keyFile() string        { return filepath.Join(l.dir, "api-key") }
+func (l layout) identities() string     { return filepath.Join(l.dir, "identities.json") }
+func (l layout) database() string       { return filepath.Join(l.dir, "postgres") }
+func (l layout) gatewayReady() string   { return filepath.Join(l.dir, "gateway.ready") }
 func (l layout) standinsReady() string  { return filepath.Join(l.dir, "standins.ready") }
 func (l layout) stallFile() string      { return filepath.Join(l.dir, "stall-kuadrant") }
 func (l layout) samples() string        { return filepath.Join(l.root, "config", "samples") }
 func (l layout) binary(n string) string { return filepath.Join(l.root, "bin", n) }
+
+// passable lets PostgreSQL, which runs as somebody else when root starts it, pass
+// through the data directory to its own. What others must not see is closed itself.
+const passable = 0o711
+
+// open makes the data directory.
+func (l layout) open() error {
+	err := os.MkdirAll(l.dir, passable)
+	if err == nil {
+		err = os.Chmod(l.dir, passable)
+	}
+	if err != nil {
+		return fmt.Errorf("create data directory: %w", err)
+	}
+	return nil
+}
 
 // create makes the directories of the stack.
 func (l layout) create() error {
@@ -37,6 +57,9 @@ func (l layout) create() error {
 
 // clear removes what an earlier stack left, except for the lock.
 func (l layout) clear() error {
+	if err := l.removeDatabase(); err != nil {
+		return err
+	}
 	entries, err := os.ReadDir(l.dir)
 	if err != nil {
 		return fmt.Errorf("read data directory: %w", err)
@@ -60,8 +83,8 @@ var errLocked = errors.New("another devstack command is using this directory")
 // lock keeps other commands out until the returned function is called or this
 // process ends.
 func (l layout) lock() (unlock func(), err error) {
-	if err := os.MkdirAll(l.dir, 0o750); err != nil {
-		return nil, fmt.Errorf("create data directory: %w", err)
+	if err := l.open(); err != nil {
+		return nil, err
 	}
 	file, err := os.OpenFile(filepath.Join(l.dir, lockFile), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
@@ -75,19 +98,4 @@ func (l layout) lock() (unlock func(), err error) {
 		return nil, errors.Join(fmt.Errorf("lock data directory: %w", err), file.Close())
 	}
 	return func() { _ = file.Close() }, nil // closing gives the lock back
-}
-
-// writeEnv writes the settings of the stack for a shell to source.
-func (l layout) writeEnv(kubeconfig string) error {
-	var b strings.Builder
-	for _, v := range []struct{ name, value string }{
-		{"KUBECONFIG", kubeconfig},
-		{"KUBECTL", l.binary("kubectl")},
-	} {
-		fmt.Fprintf(&b, "export %s='%s'\n", v.name, strings.ReplaceAll(v.value, "'", `'\''`))
-	}
-	if err := os.WriteFile(l.envFile(), []byte(b.String()), 0o600); err != nil {
-		return fmt.Errorf("write settings: %w", err)
-	}
-	return nil
 }

@@ -64,12 +64,12 @@ func TestLaterCommandsRunTheControllerOfTheStack(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return (&stack{layout: l, state: read, binary: binary}).program()
+		return (&stack{layout: l, state: read, binaries: map[string]string{processController: binary}}).program(processController)
 	}
 	if got, want := later(""), "/checkout/bin/maas-controller"; got != want {
 		t.Errorf("before the start it is %s, want %s", got, want)
 	}
-	started := &stack{layout: l, state: &state{}, binary: "/mine"}
+	started := &stack{layout: l, state: newState(), binaries: map[string]string{processController: "/mine"}}
 	if err := started.remember(); err != nil {
 		t.Fatal(err)
 	}
@@ -90,7 +90,7 @@ func TestLaterCommandsRunTheControllerOfTheStack(t *testing.T) {
 func TestSettingsAreQuotedForAShell(t *testing.T) {
 	t.Parallel()
 	l := layout{root: "/it's/here", dir: t.TempDir()}
-	if err := l.writeEnv("/tmp/k"); err != nil {
+	if err := l.writeEnv([]setting{{"KUBECONFIG", "/tmp/k"}, {"KUBECTL", l.binary("kubectl")}}); err != nil {
 		t.Fatal(err)
 	}
 	got, err := os.ReadFile(l.envFile())

@@ -4,7 +4,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -39,11 +38,12 @@ type stack struct {
 	layout layout
 	// keep leaves everything running when this process ends.
 	keep bool
-	// controller tells whether maas-controller is part of the stack.
-	controller bool
-	// binary is the program to run as maas-controller; empty means the one the
-	// stack was started with.
-	binary   string
+	// controller tells whether maas-controller is part of the stack, service whether
+	// maas-api is, with what it needs: PostgreSQL, a gateway and a model.
+	controller, service bool
+	// binaries are programs to run as maas-controller and maas-api; for one that is
+	// missing it is the one the stack was started with.
+	binaries map[string]string
 	progress *progress
 
 	env   *testenv.Env
@@ -51,6 +51,8 @@ type stack struct {
 	// started lists what this process started, in order; only that is ended
 	// when the start fails.
 	started []func() error
+	// visited is the visit that was made, if one was.
+	visited *visit
 }
 
 // start brings up whatever does not run yet and waits until the samples are in
@@ -69,18 +71,10 @@ func (s *stack) start(ctx context.Context) (err error) {
 	if s.state, err = s.layout.readState(); err != nil {
 		return err
 	}
-	for _, step := range []struct {
-		what string
-		skip bool
-		work func(context.Context) error
-	}{
-		{what: "Starting the control plane", work: s.startControlPlane},
-		{what: "Starting the stand-ins for Kuadrant, the gateway controller and KServe", work: s.startStandins},
-		{what: "Taking the webhooks of maas-controller away", skip: s.controller, work: s.removeWebhooks},
-		{what: "Starting maas-controller under its own ServiceAccount", skip: !s.controller, work: s.startController},
-		{what: "Applying config/samples", work: s.applySamples},
-		{what: "Waiting until everything is in force", skip: !s.controller, work: s.converge},
-	} {
+	if !s.state.anyAlive() {
+		s.state.Addresses = map[string]string{} // Somebody else may have them now.
+	}
+	for _, step := range s.steps() {
 		if step.skip {
 			continue
 		}
@@ -88,18 +82,33 @@ func (s *stack) start(ctx context.Context) (err error) {
 			return err
 		}
 	}
+	if err := s.writeSettings(); err != nil {
+		return err
+	}
 	return s.remember()
 }
 
-// program is what shall run as maas-controller.
-func (s *stack) program() string {
-	return cmp.Or(s.binary, s.state.Controller, s.layout.binary(processController))
+// step is one part of a start.
+type step struct {
+	what string
+	skip bool
+	work func(context.Context) error
 }
 
-// remember lets later commands run the same program as maas-controller.
-func (s *stack) remember() error {
-	s.state.Controller = s.program()
-	return s.layout.writeState(s.state)
+func (s *stack) steps() []step {
+	return []step{
+		{what: "Starting the control plane", work: s.startControlPlane},
+		{what: "Starting PostgreSQL", skip: !s.service, work: s.startDatabase},
+		{what: "Starting the stand-ins for Kuadrant, the gateway controller and KServe", work: s.startStandins},
+		{what: "Taking the webhooks of maas-controller away", skip: s.controller, work: s.removeWebhooks},
+		{what: "Starting maas-controller under its own ServiceAccount", skip: !s.controller, work: s.startController},
+		{what: "Applying config/samples", work: s.applySamples},
+		{what: "Starting the simulator of the sample model", skip: !s.service, work: s.startModel},
+		{what: "Starting maas-api under its own ServiceAccount", skip: !s.service, work: s.startService},
+		{what: "Starting the stand-in for the gateway", skip: !s.service, work: s.startGateway},
+		{what: "Waiting until everything is in force", skip: !s.controller, work: s.converge},
+		{what: "Making a key and calling the model with it", skip: !s.service || !s.controller, work: s.visitModel},
+	}
 }
 
 // attach finds the parts of a stack that an earlier command left running.
@@ -116,10 +125,27 @@ func (s *stack) attach() error {
 
 // complete tells whether every part of the stack runs.
 func (s *stack) complete() bool {
-	if s.attach() != nil || s.state.alive(processStandins) == nil {
+	if s.attach() != nil {
 		return false
 	}
-	return !s.controller || s.state.alive(processController) != nil
+	for _, name := range children() {
+		if s.has(name) && s.state.alive(name) == nil {
+			return false
+		}
+	}
+	return true
+}
+
+// has tells whether a child is part of the stack.
+func (s *stack) has(name string) bool {
+	switch name {
+	case processStandins:
+		return true
+	case processController:
+		return s.controller
+	default:
+		return s.service
+	}
 }
 
 func (s *stack) startControlPlane(ctx context.Context) error {
@@ -144,7 +170,7 @@ func (s *stack) startControlPlane(ctx context.Context) error {
 		return err
 	}
 	s.started = append(s.started, s.env.Stop)
-	return s.layout.writeEnv(s.env.Kubeconfig())
+	return nil
 }
 
 // crdSets are those whose kinds the operator, the stand-ins and the samples use:
@@ -154,9 +180,8 @@ func crdSets() []testenv.CRDSet {
 }
 
 func (s *stack) startStandins(ctx context.Context) error {
-	if s.state.alive(processStandins) != nil {
-		s.progress.say("already running")
-		return nil
+	if runs, err := s.runsAlready(ctx, processStandins); runs || err != nil {
+		return err
 	}
 	self, err := os.Executable()
 	if err != nil {
@@ -170,7 +195,7 @@ func (s *stack) startStandins(ctx context.Context) error {
 	p, err := s.launch(ctx, process.Command{Name: processStandins, Path: self, Args: []string{
 		"standins", "--kubeconfig", s.env.Kubeconfig(),
 		"--ready-file", s.layout.standinsReady(), "--stall-file", s.layout.stallFile(),
-	}}, "")
+	}}, child{})
 	if err != nil {
 		return err
 	}
@@ -225,7 +250,11 @@ func (s *stack) show(ctx context.Context, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	return render(out, w.report())
+	if err := render(out, w.report()); err != nil || s.visited == nil {
+		return err
+	}
+	fmt.Fprintln(out)
+	return renderVisit(out, s.visited.report)
 }
 
 func (s *stack) client() (client.Client, error) {
@@ -247,6 +276,9 @@ func (s *stack) undo() error {
 		errs = append(errs, end())
 	}
 	s.started = nil
+	if !s.keep { // Nothing of it will be used again.
+		errs = append(errs, s.layout.removeSecrets(), s.layout.removeDatabase())
+	}
 	return errors.Join(errs...)
 }
 
@@ -259,19 +291,16 @@ func (s *stack) stop(ctx context.Context) (bool, error) {
 	}
 	var errs []error
 	running := false
-	for _, name := range []string{processController, processStandins} {
+	for _, name := range slices.Backward(children()) {
 		running = running || s.state.alive(name) != nil
 		errs = append(errs, s.end(name))
 	}
-	if s.state.Controller != "" {
-		s.state.Controller = ""
-		errs = append(errs, s.layout.writeState(s.state))
-	}
+	forgotten := newState()
+	forgotten.Processes = s.state.Processes // Those that could not be ended.
+	s.state = forgotten
+	errs = append(errs, s.layout.writeState(s.state))
 	stopped, err := testenv.StopDir(ctx, s.layout.controlPlane(), owner)
-	if removed := os.Remove(s.layout.envFile()); removed != nil && !os.IsNotExist(removed) {
-		errs = append(errs, removed)
-	}
-	return running || stopped, errors.Join(append(errs, err)...)
+	return running || stopped, errors.Join(append(errs, s.layout.removeSecrets(), err)...)
 }
 
 func (s *stack) logFile(name string) string { return s.layout.logs() + "/" + name + ".log" }

@@ -1,0 +1,99 @@
+// Copyright The maas-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/opendatahub-io/maas-operator/test/testenv"
+)
+
+// statusCommand takes no lock: it may be asked while another command works.
+func (c *config) statusCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "status",
+		Short: "Show which processes of up are running, and where they listen",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			s, err := c.stack(cmd, upDir, true)
+			if err != nil {
+				return err
+			}
+			return s.printStatus(cmd.Context(), cmd.OutOrStdout())
+		},
+	}
+}
+
+// statusRow is what is shown of one process; pid 0 says that it does not run.
+type statusRow struct {
+	name, state string
+	pid         int
+	address     string
+	metrics     string
+	log         string
+}
+
+func (s *stack) printStatus(ctx context.Context, out io.Writer) error {
+	rows, err := s.controlPlaneStatus()
+	if err != nil {
+		return err
+	}
+	if s.state, err = s.layout.readState(); err != nil {
+		return err
+	}
+	for _, name := range children() {
+		rows = append(rows, s.childStatus(ctx, name))
+	}
+	const padding = 2
+	w := tabwriter.NewWriter(out, 0, 0, padding, ' ', 0)
+	fmt.Fprintln(w, "PROCESS\tSTATE\tPID\tADDRESS\tMETRICS\tLOG")
+	for _, r := range rows {
+		if r.pid == 0 {
+			fmt.Fprintf(w, "%s\tstopped\t-\t-\t-\t%s\n", r.name, s.relative(r.log))
+			continue
+		}
+		fmt.Fprintf(w, "%s\t%s\t%d\t%s\t%s\t%s\n", r.name, r.state, r.pid, cmp.Or(r.address, "-"), cmp.Or(r.metrics, "-"), s.relative(r.log))
+	}
+	return w.Flush()
+}
+
+func (s *stack) controlPlaneStatus() ([]statusRow, error) {
+	all, err := testenv.Inspect(s.layout.controlPlane())
+	if err != nil {
+		return nil, err
+	}
+	if len(all) == 0 {
+		return []statusRow{{name: "control plane", log: s.layout.controlPlane()}}, nil
+	}
+	rows := make([]statusRow, 0, len(all))
+	for _, p := range all {
+		row := statusRow{name: p.Name, state: "running", log: p.Log}
+		if p.Running {
+			row.pid = p.PID
+		}
+		if p.URL != "" {
+			row.address, row.metrics = hostOf(p.URL), p.URL+"/metrics"
+		}
+		rows = append(rows, row)
+	}
+	return rows, nil
+}
+
+func (s *stack) childStatus(ctx context.Context, name string) statusRow {
+	p := s.state.alive(name)
+	if p == nil {
+		return statusRow{name: name, log: s.logFile(name)}
+	}
+	row := statusRow{name: name, state: "running", pid: p.PID, address: p.Address, metrics: p.Metrics, log: p.Log}
+	if p.Probe != "" && !p.ready(ctx) {
+		row.state = "not ready"
+	}
+	return row
+}
