@@ -2,9 +2,9 @@
 # Copyright The maas-operator Authors.
 # SPDX-License-Identifier: Apache-2.0
 #
-# Downloads the modules that any target needs, so that later calls work without
-# a network. Only packages that are really built count: downloading whole module
-# graphs would fetch many times as much.
+# Downloads the modules and programs that any target needs, so that later calls
+# work without a network. Of Go only packages that are really built count:
+# downloading whole module graphs would fetch many times as much.
 set -euo pipefail
 
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -21,3 +21,4 @@ find . -name go.mod -not -path './bin/*' -printf '%h\n' | sort | while read -r d
 	cd - >/dev/null
 done
 hack/build.sh crds
+hack/postgres.sh
