@@ -86,18 +86,18 @@ func TestCreateBindsToASubscription(t *testing.T) {
 			wantMessage: "subscription is being deleted",
 		},
 		"a key makes keys of its own": {
-			actor: apikey.Actor{Username: "alice", Groups: []string{apikeytest.Team}, Key: true, Subscription: "free"}, want: "free",
+			actor: apikey.Actor{Username: "alice", Groups: []string{apikeytest.Team}, Key: true, Digest: heldDigest, Subscription: "free"}, want: "free",
 		},
 		"which it may name": {
-			actor:     apikey.Actor{Username: "alice", Groups: []string{apikeytest.Team}, Key: true, Subscription: "free"},
+			actor:     apikey.Actor{Username: "alice", Groups: []string{apikeytest.Team}, Key: true, Digest: heldDigest, Subscription: "free"},
 			requested: "free", want: "free",
 		},
 		"a key makes keys of no other": {
-			actor:     apikey.Actor{Username: "alice", Groups: []string{apikeytest.Team}, Key: true, Subscription: "free"},
+			actor:     apikey.Actor{Username: "alice", Groups: []string{apikeytest.Team}, Key: true, Digest: heldDigest, Subscription: "free"},
 			requested: "premium", wantKind: apikey.KindInvalid, wantCode: apikey.CodeInvalidSubscription, wantMessage: unresolved,
 		},
 		"a key that came without its subscription makes none": {
-			actor:    apikey.Actor{Username: "alice", Groups: []string{apikeytest.Team}, Key: true},
+			actor:    apikey.Actor{Username: "alice", Groups: []string{apikeytest.Team}, Key: true, Digest: heldDigest},
 			wantKind: apikey.KindInvalid, wantCode: apikey.CodeInvalidSubscription, wantMessage: unresolved,
 		},
 	}
@@ -105,6 +105,7 @@ func TestCreateBindsToASubscription(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := apikeytest.NewWorld(t, func(o *apikey.Options) { o.Subscriptions = apikeytest.Index(subscriptions...) })
+			w.Held.Hold(t, held, "alice", 0)
 			actor := test.actor
 			if actor.Username == "" {
 				actor = apikeytest.Member("alice")

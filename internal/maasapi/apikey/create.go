@@ -43,7 +43,7 @@ func (s *Service) Create(ctx context.Context, a Actor, r CreateRequest) (Created
 	if err != nil {
 		return Created{}, err
 	}
-	lifetime, err := s.limits.lifetime(r.ExpiresIn, r.Ephemeral)
+	lifetime, err := s.lifetime(ctx, a, r.ExpiresIn, r.Ephemeral)
 	if err != nil {
 		s.countMint(err)
 		return Created{}, err

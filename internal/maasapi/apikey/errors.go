@@ -36,6 +36,11 @@ const (
 	CodeInvalidGroup = "invalid_group"
 	// CodeKeyLimitReached: the caller has as many active keys as a user may have.
 	CodeKeyLimitReached = "key_limit_reached"
+	// CodeInvalidKey: the key a caller comes with is not the caller's, or no longer
+	// valid.
+	CodeInvalidKey = "invalid_key"
+	// CodeOutlivesKey: the new key would outlive the one it is made with.
+	CodeOutlivesKey = "outlives_key"
 	// CodeInvalidCursor: the cursor is none of ours, or belongs to another search.
 	CodeInvalidCursor = "invalid_cursor"
 	// CodeNotReady: the service has not loaded the subscriptions yet, or is about

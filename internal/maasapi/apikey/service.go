@@ -37,9 +37,10 @@ type Actor struct {
 	Username string
 	// Groups may be empty: somebody is an owner by name.
 	Groups []string
-	// Key tells that the credential is an API key, which is bound to
+	// Key tells that the credential is an API key, which has Digest and is bound to
 	// Subscription.
 	Key          bool
+	Digest       Digest
 	Subscription string
 }
 
@@ -58,7 +59,10 @@ type Options struct {
 	// no key can be made, and nobody is an administrator.
 	Subscriptions Subscriptions
 	Admins        Admins
-	Auditor       Auditor
+	// Records finds the keys that callers come with. Without it no key can be made
+	// with a key.
+	Records Records
+	Auditor Auditor
 	// Clock gives the times that are stored with new keys. It should agree with
 	// the clock that keys are validated by.
 	Clock clock.PassiveClock
@@ -87,6 +91,7 @@ type Service struct {
 	store          Store
 	subscriptions  Subscriptions
 	admins         Admins
+	records        Records
 	auditor        Auditor
 	clock          clock.PassiveClock
 	random         io.Reader
@@ -118,7 +123,7 @@ func NewService(o Options) (*Service, error) {
 		o.Revoked = func() {}
 	}
 	return &Service{
-		store: o.Store, subscriptions: o.Subscriptions, admins: o.Admins, auditor: o.Auditor,
+		store: o.Store, subscriptions: o.Subscriptions, admins: o.Admins, records: o.Records, auditor: o.Auditor,
 		clock: o.Clock, random: o.Random, tenant: o.Tenant,
 		limits:         Limits{MaxExpirationDays: o.MaxExpirationDays, EphemeralMaximum: EphemeralMaximum},
 		maxKeysPerUser: int64(o.MaxKeysPerUser), revoked: o.Revoked, metrics: m, log: o.Log,

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -20,7 +21,7 @@ const (
 	// may be set by other clients.
 	HeaderSubscription = "X-Maas-Subscription"
 	// HeaderAPIKey is the other place where a gateway may accept an API key.
-	HeaderAPIKey = "X-Api-Key"
+	HeaderAPIKey = "X-Api-Key" //nolint:gosec // The name of a header, not its content.
 
 	headerAuthorization = "Authorization"
 
@@ -125,22 +126,26 @@ func ParseGroups(header string) ([]string, error) {
 	return kept, nil
 }
 
-// KeyCaller tells whether the credential of a request is an API key, in
-// Authorization or in [HeaderAPIKey]. One key among several credentials is
-// enough: such a caller gets what the key may do and no more.
-func KeyCaller(r *http.Request) bool {
+// KeyCaller tells whether the credential of a request is an API key, see [APIKey].
+func KeyCaller(r *http.Request) bool { return APIKey(r) != "" }
+
+// APIKey returns the text of the API key that a request comes with, in
+// Authorization or in [HeaderAPIKey]; "" means that there is none. One key among
+// several credentials is enough: such a caller gets what the key may do and no
+// more.
+func APIKey(r *http.Request) string {
 	for _, value := range r.Header[headerAuthorization] {
 		scheme, credential, found := strings.Cut(strings.TrimSpace(value), " ")
-		if found && strings.EqualFold(scheme, "Bearer") && strings.HasPrefix(strings.TrimSpace(credential), keyPrefix) {
-			return true
+		if credential = strings.TrimSpace(credential); found && strings.EqualFold(scheme, "Bearer") && strings.HasPrefix(credential, keyPrefix) {
+			return credential
 		}
 	}
 	for _, value := range r.Header[HeaderAPIKey] {
-		if strings.HasPrefix(strings.TrimSpace(value), keyPrefix) {
-			return true
+		if value = strings.TrimSpace(value); strings.HasPrefix(value, keyPrefix) {
+			return value
 		}
 	}
-	return false
+	return ""
 }
 
 // Subscription returns the last value of [HeaderSubscription] that is not blank,
@@ -148,8 +153,8 @@ func KeyCaller(r *http.Request) bool {
 // there is none.
 func Subscription(r *http.Request) string {
 	values := r.Header[HeaderSubscription]
-	for i := len(values) - 1; i >= 0; i-- {
-		if value := strings.TrimSpace(values[i]); value != "" {
+	for _, value := range slices.Backward(values) {
+		if value = strings.TrimSpace(value); value != "" {
 			return value
 		}
 	}

@@ -43,6 +43,8 @@ type World struct {
 	Registry *prometheus.Registry
 	// Revoked counts how often caches were told to follow.
 	Revoked atomic.Int64
+	// Held are the keys that callers come with.
+	Held *Holder
 }
 
 // NewWorld makes a world in which keys may live 30 days and Team owns the
@@ -53,9 +55,10 @@ func NewWorld(tb testing.TB, changes ...func(*apikey.Options)) *World {
 	c := clocktesting.NewFakeClock(now)
 	w := &World{
 		Store: &Store{Clock: c}, Audit: &Recorder{}, Admins: &Admins{}, Clock: c, Registry: prometheus.NewRegistry(),
+		Held: &Holder{Clock: c},
 	}
 	o := apikey.Options{
-		Store: w.Store, Admins: w.Admins, Auditor: w.Audit, Clock: c, Random: Random(1), Tenant: Tenant,
+		Store: w.Store, Admins: w.Admins, Records: w.Held, Auditor: w.Audit, Clock: c, Random: Random(1), Tenant: Tenant,
 		Subscriptions:     Index(Subscription("free", 1), Subscription("premium", 9)),
 		MaxExpirationDays: 30, Revoked: func() { w.Revoked.Add(1) }, Registerer: w.Registry,
 		Log: slog.New(slog.DiscardHandler),

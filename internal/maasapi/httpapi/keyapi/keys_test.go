@@ -115,6 +115,18 @@ func TestCreateRefuses(t *testing.T) {
 			400,
 			`{"error":"Unable to resolve a subscription for this API key","code":"invalid_subscription"}`,
 		},
+		"a key of somebody else": {
+			`{"name":"k"}`,
+			[]string{"Authorization", "Bearer sk-oai-a_c", "X-MaaS-Subscription", "free"},
+			403,
+			`{"error":"The API key of this request is not valid for its caller","code":"invalid_key"}`,
+		},
+		"text that only looks like a key": {
+			`{"name":"k"}`,
+			[]string{"Authorization", "Bearer sk-oai-", "X-MaaS-Subscription", "free"},
+			403,
+			`{"error":"The API key of this request is not valid for its caller","code":"invalid_key"}`,
+		},
 		"a key without its subscription": {
 			`{"name":"k"}`,
 			[]string{"X-Api-Key", "sk-oai-a_b"},
@@ -133,6 +145,8 @@ func TestCreateRefuses(t *testing.T) {
 			s := newSite(t, func(o *apikey.Options) {
 				o.Subscriptions = apikeytest.Index(apikeytest.Subscription("free", 1), apikeytest.Subscription("premium", 9), failed)
 			})
+			s.Held.Hold(t, "sk-oai-a_b", "alice", 0)
+			s.Held.Hold(t, "sk-oai-a_c", "bob", 0)
 			got := s.call(t, "alice", "POST "+keys, test.body, test.headers...)
 			wantAnswer(t, got, test.status, test.want)
 			if s.Store.Calls("Insert") != 0 {
@@ -145,6 +159,7 @@ func TestCreateRefuses(t *testing.T) {
 func TestKeysMakeKeysOfTheirSubscription(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
+	s.Held.Hold(t, "sk-oai-a_b", "alice", 0)
 	got := s.call(t, "alice", "POST "+keys, `{"name":"k"}`, "Authorization", "Bearer sk-oai-a_b", "X-MaaS-Subscription", "free")
 	if body := decoded[map[string]any](t, got); got.Status != http.StatusCreated || body["subscription"] != "free" {
 		t.Errorf("the answer is %+v", got)

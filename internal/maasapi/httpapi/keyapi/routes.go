@@ -40,8 +40,9 @@ func (h Handlers) Routes() []httpapi.Route {
 // actor is who asks, from what the gateway says.
 func actor(r *http.Request, i httpapi.Identity) apikey.Actor {
 	a := apikey.Actor{Username: i.Username, Groups: i.Groups}
-	if httpapi.KeyCaller(r) {
+	if key := httpapi.APIKey(r); key != "" {
 		a.Key, a.Subscription = true, httpapi.Subscription(r)
+		a.Digest, _ = apikey.Parse(key) // The digest of none is that of no key.
 	}
 	return a
 }
