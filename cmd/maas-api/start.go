@@ -105,7 +105,11 @@ func (s *service) observe(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.public, s.internal = server.NewGate(only), server.NewGate(only)
+	closed, err := s.closed()
+	if err != nil {
+		return err
+	}
+	s.public, s.internal = server.NewGate(closed), server.NewGate(closed)
 	s.metrics, err = s.listen(ctx, server.ListenerOptions{
 		Name: "metrics", Address: s.config.MetricsAddress, Timeouts: server.MetricsTimeouts(),
 		Handler: server.MetricsHandler(s.registry, only),
@@ -115,6 +119,17 @@ func (s *service) observe(ctx context.Context) error {
 
 // handler wraps routes in the middlewares that all listeners share.
 func (s *service) handler(routes []httpapi.Route, audiences ...httpapi.Audience) (*httpapi.Handler, error) {
+	return httpapi.New(s.options(routes, audiences...))
+}
+
+// closed is what the API listeners do until the service can serve.
+func (s *service) closed() (*httpapi.Handler, error) {
+	options := s.options(s.health.Routes(httpapi.Public), httpapi.Public)
+	options.Otherwise = http.HandlerFunc(server.Starting)
+	return httpapi.New(options)
+}
+
+func (s *service) options(routes []httpapi.Route, audiences ...httpapi.Audience) httpapi.Options {
 	options := httpapi.Options{
 		Routes: routes, Audiences: audiences, Log: s.log, Clock: s.clock, Metrics: s.requests, NewID: uuid.NewString,
 		TrustedProxies: s.config.TrustedProxies, AllowGatewayMarked: s.config.AllowGatewayMarked, CrossOrigin: s.config.Debug,
@@ -122,7 +137,7 @@ func (s *service) handler(routes []httpapi.Route, audiences ...httpapi.Audience)
 	if s.tracer != nil {
 		options.Tracing = s.tracer.Tracing()
 	}
-	return httpapi.New(options)
+	return options
 }
 
 // listen opens one listener and reports when it ends by itself.
@@ -182,7 +197,7 @@ func (s *service) openListeners(ctx context.Context) error {
 // HTTP.
 func (s *service) encryption(ctx context.Context) (*tls.Config, error) {
 	if !s.config.Secure {
-		return nil, nil //nolint:nilnil // Plain HTTP is no error.
+		return nil, nil // Plain HTTP is no error.
 	}
 	certificate, err := s.certificate()
 	if err != nil {

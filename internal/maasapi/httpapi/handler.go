@@ -38,6 +38,9 @@ type Options struct {
 	AllowGatewayMarked bool
 	// CrossOrigin answers pages of this machine in debug mode.
 	CrossOrigin bool
+	// Otherwise answers requests that no route takes, and nobody may store what it
+	// says; nil answers 404.
+	Otherwise http.Handler
 }
 
 // Handler serves the routes of one listener. It wraps all of them in the same
@@ -84,7 +87,10 @@ func New(o Options) (*Handler, error) {
 		}
 	}
 	for _, method := range verbs() {
-		h.unmatched[method] = &endpoint{name: Unmatched, series: o.Metrics.series(method, Unmatched), maxBody: DefaultMaxBody}
+		h.unmatched[method] = &endpoint{
+			route: Route{Handler: o.Otherwise, NoStore: o.Otherwise != nil}, name: Unmatched,
+			series: o.Metrics.series(method, Unmatched), maxBody: DefaultMaxBody,
+		}
 	}
 	return h, errors.Join(problems...)
 }

@@ -53,6 +53,12 @@ func logger() (*slog.Logger, *logBuffer) {
 // wrap puts routes behind the middlewares.
 func wrap(t *testing.T, routes ...httpapi.Route) http.Handler {
 	t.Helper()
+	return wrapOr(t, nil, routes...)
+}
+
+// wrapOr is wrap with a handler of what no route takes.
+func wrapOr(t *testing.T, otherwise http.Handler, routes ...httpapi.Route) http.Handler {
+	t.Helper()
 	log, _ := logger()
 	metrics, err := httpapi.NewMetrics(prometheus.NewRegistry(), "blue")
 	if err != nil {
@@ -60,7 +66,7 @@ func wrap(t *testing.T, routes ...httpapi.Route) http.Handler {
 	}
 	h, err := httpapi.New(httpapi.Options{
 		Routes: routes, Audiences: []httpapi.Audience{httpapi.Public}, Log: log, Clock: clock.RealClock{}, Metrics: metrics,
-		NewID: func() string { return "id" },
+		NewID: func() string { return "id" }, Otherwise: otherwise,
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -10,16 +10,22 @@ import (
 	"github.com/opendatahub-io/maas-operator/internal/maasapi/httpapi"
 )
 
-// Gate is the handler of a listener that opens before the service can serve: it
-// answers health at once and 503 to everything else until it is opened.
+// Gate is the handler of a listener that opens before the service can serve.
 type Gate struct {
-	health http.Handler
+	closed http.Handler
 	inner  atomic.Pointer[http.Handler]
 }
 
-// NewGate returns a closed Gate. The handler answers the health endpoints.
-func NewGate(health http.Handler) *Gate {
-	return &Gate{health: health}
+// NewGate returns a closed Gate, which passes requests to the given handler until
+// it is opened: one that answers health, and [Starting] otherwise.
+func NewGate(closed http.Handler) *Gate {
+	return &Gate{closed: closed}
+}
+
+// Starting answers that the service cannot serve yet.
+func Starting(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Retry-After", "2")
+	httpapi.WriteError(w, http.StatusServiceUnavailable, "The service is starting; try again in a moment")
 }
 
 // Open passes all further requests to the handler.
@@ -33,11 +39,5 @@ func (g *Gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		(*inner).ServeHTTP(w, r)
 		return
 	}
-	switch r.URL.Path {
-	case "/health", "/livez", "/readyz":
-		g.health.ServeHTTP(w, r)
-	default:
-		w.Header().Set("Retry-After", "2")
-		httpapi.WriteError(w, http.StatusServiceUnavailable, "The service is starting; try again in a moment")
-	}
+	g.closed.ServeHTTP(w, r)
 }

@@ -8,7 +8,6 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/pem"
-	"net"
 	"os"
 	"path/filepath"
 	"testing"
@@ -61,7 +60,7 @@ func TestSelfSigned(t *testing.T) {
 	}
 }
 
-func TestSelfSignedNeedsANAme(t *testing.T) {
+func TestSelfSignedNeedsAName(t *testing.T) {
 	t.Parallel()
 	if _, err := server.SelfSigned("org", nil, time.Now()); err == nil {
 		t.Error("no error")
@@ -244,8 +243,7 @@ func TestPlainTextToHTTPS(t *testing.T) {
 		t.Fatal(err)
 	}
 	l := listen(t, ok(), settings.Config())
-	host := l.Addr().(*net.TCPAddr) //nolint:errcheck,forcetypeassert // It listens on TCP.
-	if got, err := try(t, client(t, nil), "http://"+host.String()); err == nil && got.body == "hello" {
+	if got, err := try(t, client(t, nil), "http://"+l.Addr().String()); err == nil && got.body == "hello" {
 		t.Error("served without encryption")
 	}
 }
