@@ -49,7 +49,7 @@ func (h requestHandler) Handle(ctx context.Context, record slog.Record) error {
 	if id := httpapi.RequestID(ctx); id != "" {
 		record.AddAttrs(slog.String("request_id", id))
 	}
-	return h.Handler.Handle(ctx, record) //nolint:wrapcheck // A handler passes errors on as they are.
+	return h.Handler.Handle(ctx, record)
 }
 
 // WithAttrs implements [slog.Handler].

@@ -8,6 +8,7 @@ import (
 	"crypto/rand"
 	"fmt"
 	"log/slog"
+	"slices"
 
 	"github.com/opendatahub-io/maas-operator/internal/maasapi/apikey"
 	"github.com/opendatahub-io/maas-operator/internal/maasapi/catalog"
@@ -38,7 +39,7 @@ func (s *service) open() error {
 	if err != nil {
 		return err
 	}
-	routes := append(keys, models...)
+	routes := slices.Concat(keys, models)
 	s.health.Set(
 		server.Check{Name: "migrations", Ready: func(context.Context) error { return nil }}, // They were made before.
 		server.Check{Name: "database", Ready: func(context.Context) error { return s.index.Ready() }},

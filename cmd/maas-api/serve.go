@@ -51,7 +51,7 @@ type service struct {
 	// background runs until the listeners are closed, and failed ends when a part
 	// of it fails.
 	background *errgroup.Group
-	running    context.Context //nolint:containedctx // The life of the background, not of a call.
+	running    context.Context // The life of the background, not of a call.
 	endRunning context.CancelFunc
 	failed     <-chan struct{}
 

@@ -78,82 +78,82 @@ func alone(t *testing.T, out *output, more ...string) invocation {
 	return in
 }
 
-// One test starts the service, because libraries share one logger in a process.
-func TestServeWithoutADatabase(t *testing.T) { //nolint:tparallel // Its parts follow each other.
-	t.Run("gives up after the bound, and answers metrics and health until then", func(t *testing.T) {
-		out, metrics := &output{}, nobody(t)
-		ended := make(chan error, 1)
-		go func() { ended <- serve(t.Context(), alone(t, out, "--metrics-address="+metrics)) }()
-		seen := map[string]int{}
-		for len(seen) < 4 {
-			select {
-			case err := <-ended:
-				t.Fatalf("ended after %v: %v\n%s", seen, err, out)
-			default:
-			}
-			for path, want := range map[string]int{"/metrics": 200, "/livez": 200, "/health": 200, "/readyz": 503} {
-				if got := statusOf(t.Context(), "http://"+metrics+path); got == want {
-					seen[path] = got
-				}
-			}
+// The tests that start the service follow each other, because libraries share one
+// logger in a process.
+
+func TestServeAnswersMetricsAndHealthWhileItStarts(t *testing.T) {
+	out, metrics := &output{}, nobody(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	in := alone(t, out, "--metrics-address="+metrics, "--start-timeout=1h")
+	ended := make(chan error, 1)
+	go func() { ended <- serve(ctx, in) }()
+	seen := map[string]int{}
+	for len(seen) < 4 {
+		select {
+		case err := <-ended:
+			t.Fatalf("ended after %v: %v\n%s", seen, err, out)
+		default:
 		}
-		err := <-ended
-		if err == nil || !strings.Contains(err.Error(), "did not start within 2s (--start-timeout)") {
-			t.Errorf("error %v", err)
-		}
-		if all := fmt.Sprint(err) + out.String(); strings.Contains(all, "hunter2") {
-			t.Errorf("the password shows: %s", all)
-		}
-	})
-	t.Run("ends without an error when it is told to while it starts", func(t *testing.T) {
-		out, metrics := &output{}, nobody(t)
-		ctx, cancel := context.WithCancel(t.Context())
-		ended := make(chan error, 1)
-		go func() { ended <- serve(ctx, alone(t, out, "--metrics-address="+metrics, "--start-timeout=1h")) }()
-		for statusOf(t.Context(), "http://"+metrics+"/livez") != http.StatusOK {
-			if strings.Contains(out.String(), "Stopped") {
-				t.Fatal("it ended by itself")
+		for path, want := range map[string]int{"/metrics": 200, "/livez": 200, "/health": 200, "/readyz": 503} {
+			if got := statusOf(t.Context(), "http://"+metrics+path); got == want {
+				seen[path] = got
 			}
 		}
-		cancel()
-		if err := <-ended; err != nil {
-			t.Errorf("error %v", err)
-		}
-	})
-	t.Run("says which address is taken", func(t *testing.T) {
-		l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer func() { _ = l.Close() }()
-		err = serve(t.Context(), alone(t, &output{}, "--metrics-address="+l.Addr().String()))
-		if err == nil || !strings.Contains(err.Error(), "listen for metrics") {
-			t.Errorf("error %v", err)
-		}
-	})
-	t.Run("says that a certificate is missing", func(t *testing.T) {
-		err := serve(t.Context(), alone(t, &output{}, "--metrics-address=127.0.0.1:0", "--tls-cert=/nothing", "--tls-key=/nothing"))
-		if err == nil || !strings.Contains(err.Error(), "--tls-cert and --tls-key") {
-			t.Errorf("error %v", err)
-		}
-	})
-	t.Run("logs where its settings came from and what is odd about them", func(t *testing.T) {
-		out := &output{}
-		in := alone(t, out, "--metrics-address=127.0.0.1:0", "--tls-cert=/nothing", "--tls-key=/nothing")
-		in.Warnings = []string{"something is odd"}
-		_ = serve(t.Context(), in)
-		var first struct {
-			Message string   `json:"message"`
-			Flags   []string `json:"flags"`
-		}
-		line, rest, _ := strings.Cut(out.String(), "\n")
-		if err := json.Unmarshal([]byte(line), &first); err != nil {
-			t.Fatal(err)
-		}
-		if first.Message != "Starting" || len(first.Flags) != 8 || !strings.Contains(rest, "something is odd") {
-			t.Errorf("log: %s", out)
-		}
-	})
+	}
+	cancel()
+	if err := <-ended; err != nil {
+		t.Errorf("told to end while it starts, it fails: %v", err)
+	}
+}
+
+func TestServeGivesUpAfterTheBound(t *testing.T) {
+	out := &output{}
+	err := serve(t.Context(), alone(t, out, "--metrics-address=127.0.0.1:0", "--start-timeout=1s"))
+	if err == nil || !strings.Contains(err.Error(), "did not start within 1s (--start-timeout)") {
+		t.Errorf("error %v", err)
+	}
+	if all := fmt.Sprint(err) + out.String(); strings.Contains(all, "hunter2") {
+		t.Errorf("the password shows: %s", all)
+	}
+}
+
+func TestServeSaysWhichAddressIsTaken(t *testing.T) {
+	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	err = serve(t.Context(), alone(t, &output{}, "--metrics-address="+l.Addr().String()))
+	if err == nil || !strings.Contains(err.Error(), "listen for metrics") {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestServeSaysThatACertificateIsMissing(t *testing.T) {
+	err := serve(t.Context(), alone(t, &output{}, "--metrics-address=127.0.0.1:0", "--tls-cert=/nothing", "--tls-key=/nothing"))
+	if err == nil || !strings.Contains(err.Error(), "--tls-cert and --tls-key") {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestServeLogsWhereItsSettingsCameFrom(t *testing.T) {
+	out := &output{}
+	in := alone(t, out, "--metrics-address=127.0.0.1:0", "--tls-cert=/nothing", "--tls-key=/nothing")
+	in.Warnings = []string{"something is odd"}
+	if err := serve(t.Context(), in); err == nil {
+		t.Error("no error")
+	}
+	var first struct {
+		Message string   `json:"message"`
+		Flags   []string `json:"flags"`
+	}
+	line, rest, _ := strings.Cut(out.String(), "\n")
+	if err := json.Unmarshal([]byte(line), &first); err != nil {
+		t.Fatal(err)
+	}
+	if first.Message != "Starting" || len(first.Flags) != 8 || !strings.Contains(rest, "something is odd") {
+		t.Errorf("log: %s", out)
+	}
 }
 
 func statusOf(ctx context.Context, url string) int {

@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"slices"
 	"strings"
 )
 
@@ -26,8 +27,8 @@ func clientIP(r *http.Request, trusted []netip.Prefix) string {
 		return peer.String()
 	}
 	hops := strings.Split(strings.Join(r.Header["X-Forwarded-For"], ","), ",")
-	for i := len(hops) - 1; i >= 0; i-- {
-		hop, err := netip.ParseAddr(strings.TrimSpace(hops[i]))
+	for _, text := range slices.Backward(hops) {
+		hop, err := netip.ParseAddr(strings.TrimSpace(text))
 		if err != nil {
 			break
 		}

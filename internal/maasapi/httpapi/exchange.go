@@ -47,7 +47,7 @@ func (x *exchange) Write(body []byte) (int, error) {
 	if !x.written {
 		x.WriteHeader(http.StatusOK)
 	}
-	return x.ResponseWriter.Write(body) //nolint:wrapcheck // A writer passes errors on as they are.
+	return x.ResponseWriter.Write(body)
 }
 
 // Unwrap lets http.ResponseController reach the server's writer.

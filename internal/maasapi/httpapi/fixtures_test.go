@@ -5,6 +5,7 @@ package httpapi_test
 
 import (
 	"bytes"
+	"context"
 	"io"
 	"log/slog"
 	"net/http"
@@ -66,7 +67,7 @@ func (h harness) do(r *http.Request) *httptest.ResponseRecorder {
 }
 
 func request(method, target string, body io.Reader, headers ...string) *http.Request {
-	r := httptest.NewRequest(method, target, body)
+	r := httptest.NewRequestWithContext(context.Background(), method, target, body)
 	for i := 0; i+1 < len(headers); i += 2 {
 		r.Header.Add(headers[i], headers[i+1])
 	}

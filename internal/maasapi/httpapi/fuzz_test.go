@@ -66,7 +66,7 @@ func FuzzDecodeJSON(f *testing.F) {
 			Name string         `json:"name"`
 			A    map[string]any `json:"a"`
 		}
-		err := httpapi.DecodeJSON(httptest.NewRequest(http.MethodPost, "/", bytes.NewReader(body)), &into)
+		err := httpapi.DecodeJSON(httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", bytes.NewReader(body)), &into)
 		var decode *httpapi.DecodeError
 		if err != nil && !errors.Is(err, httpapi.ErrEmpty) && !errors.As(err, &decode) {
 			t.Errorf("error %v", err)

@@ -131,7 +131,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			panic(http.ErrAbortHandler) //nolint:forbidigo // The only way to cut an answer short.
 		}
 	}()
-	h.serve(x, r, e, slash)
+	h.serve(x, r, e, slash) //nolint:contextcheck // The exchange holds the request's context.
 }
 
 // find returns the endpoint of a request, or that of unmatched ones. An internal

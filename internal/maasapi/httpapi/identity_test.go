@@ -111,7 +111,7 @@ func TestIdentity(t *testing.T) {
 // it checks.
 func who(t *testing.T, handler http.Handler, h headers) string {
 	t.Helper()
-	r := httptest.NewRequest(http.MethodGet, "/", http.NoBody)
+	r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", http.NoBody)
 	r.Header = h
 	w := httptest.NewRecorder()
 	handler.ServeHTTP(w, r)

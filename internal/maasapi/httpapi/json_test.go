@@ -54,7 +54,7 @@ func TestDecodeJSON(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := httptest.NewRequest(http.MethodPost, "/", strings.NewReader(tc.text))
+			r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", strings.NewReader(tc.text))
 			limit := int64(1500)
 			if strings.HasPrefix(name, "hostile") {
 				limit = 1 << 20
@@ -81,7 +81,7 @@ func TestDecodeJSON(t *testing.T) {
 
 func TestDecodeJSONOfABodyThatBreaksOff(t *testing.T) {
 	t.Parallel()
-	r := httptest.NewRequest(http.MethodPost, "/", io.MultiReader(strings.NewReader(`{"a":`), broken{}))
+	r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", io.MultiReader(strings.NewReader(`{"a":`), broken{}))
 	var decode *httpapi.DecodeError
 	if err := httpapi.DecodeJSON(r, &struct{}{}); !errors.As(err, &decode) {
 		t.Errorf("error = %v, want a DecodeError", err)

@@ -279,7 +279,7 @@ func TestTracing(t *testing.T) {
 	}
 	attributes := map[attribute.Key]string{}
 	for _, a := range spans[0].Attributes {
-		attributes[a.Key] = a.Value.Emit()
+		attributes[a.Key] = a.Value.String()
 	}
 	want := map[attribute.Key]string{"tenant.name": "blue", "http.method": "GET", "http.route": "/v1/api-keys/:id", "http.status_code": "200"}
 	if diff := cmp.Diff(want, attributes); diff != "" {

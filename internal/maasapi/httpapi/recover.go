@@ -22,7 +22,8 @@ func (h *Handler) recovered(x *exchange, e *endpoint, failure any) (abort bool) 
 	h.metrics.panics.Inc()
 	// The value may hold what the client sent; only the runtime's texts do not.
 	cause := fmt.Sprintf("%T", failure)
-	if fault := (runtime.Error)(nil); isError && errors.As(err, &fault) {
+	var fault runtime.Error
+	if isError && errors.As(err, &fault) {
 		cause = fault.Error()
 	}
 	h.log.LogAttrs(x.Context, slog.LevelError, "Handler panicked",
