@@ -49,6 +49,7 @@ func kindsOf(o Options) kinds {
 // again: it must leave nothing behind then, neither here nor in the database.
 func (s *Store) run(ctx context.Context, k kind, f func(context.Context, *pgx.Conn) error) error {
 	start := s.clock.Now()
+	ctx, end := traced(ctx, k.name)
 	var err error
 	for attempt := range attempts {
 		err = s.once(ctx, k, f)
@@ -63,6 +64,7 @@ func (s *Store) run(ctx context.Context, k kind, f func(context.Context, *pgx.Co
 		s.metrics.retries.Inc()
 	}
 	s.metrics.observe(k.name, s.clock.Since(start), err)
+	end(err)
 	return clean(k.name, err)
 }
 
