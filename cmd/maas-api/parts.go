@@ -120,7 +120,7 @@ func (s *service) keyService() (*apikey.Service, error) {
 		Store: s.store, Subscriptions: subscription.Minter{Source: s.cache}, Admins: admins, Auditor: auditor,
 		Clock: s.clock, Random: rand.Reader, Tenant: s.config.TenantName,
 		MaxExpirationDays: s.config.MaxExpirationDays, MaxKeysPerUser: s.config.MaxPerUser,
-		Revoked: s.revoked, Registerer: s.registry, Log: s.log,
+		Records: s.index, Revoked: s.revoked, Registerer: s.registry, Log: s.log,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("make the service of keys: %w", err)
