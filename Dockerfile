@@ -1,7 +1,8 @@
 # Copyright The maas-operator Authors.
 # SPDX-License-Identifier: Apache-2.0
 #
-# The image of maas-controller. Both base images can be replaced at build time.
+# The images of the project's programs, from one build: maas-controller by default,
+# maas-api with "--target maas-api". Both base images can be replaced at build time.
 ARG BUILDER_IMAGE=registry.access.redhat.com/ubi9/go-toolset:1.26
 ARG BASE_IMAGE=registry.access.redhat.com/ubi9/ubi-micro:9.7
 
@@ -22,15 +23,21 @@ COPY controllers/ controllers/
 COPY internal/ internal/
 COPY templates/ templates/
 RUN CGO_ENABLED=0 GOOS=${TARGETOS:-linux} GOARCH=${TARGETARCH} \
-    go build -mod=readonly -trimpath -buildvcs=false -o manager \
+    go build -mod=readonly -trimpath -buildvcs=false -o bin/ \
     -ldflags "-s -w \
       -X github.com/opendatahub-io/maas-operator/internal/version.version=${VERSION} \
       -X github.com/opendatahub-io/maas-operator/internal/version.commit=${COMMIT} \
       -X github.com/opendatahub-io/maas-operator/internal/version.date=${COMMIT_DATE}" \
-    ./cmd/maas-controller
+    ./cmd/maas-api ./cmd/maas-controller
 
-FROM ${BASE_IMAGE}
-COPY --from=builder /workspace/manager /manager
+FROM ${BASE_IMAGE} AS maas-api
+COPY --from=builder /workspace/bin/maas-api /maas-api
+COPY LICENSE /licenses/LICENSE
+USER 65532:65532
+ENTRYPOINT ["/maas-api"]
+
+FROM ${BASE_IMAGE} AS maas-controller
+COPY --from=builder /workspace/bin/maas-controller /manager
 COPY LICENSE /licenses/LICENSE
 USER 65532:65532
 ENTRYPOINT ["/manager"]
