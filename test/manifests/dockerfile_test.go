@@ -54,6 +54,41 @@ func TestDockerignoreAdmitsWhatTheDockerfileCopies(t *testing.T) {
 	}
 }
 
+// The platform starts the images by the paths of their programs.
+func TestDockerfileMakesAnImageOfEachProgram(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile(filepath.Join(root, "Dockerfile"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	programs, err := filepath.Glob(filepath.Join(root, "cmd", "*"))
+	if err != nil || len(programs) == 0 {
+		t.Fatalf("list programs: %v, %v", programs, err)
+	}
+	entrypoints := map[string]string{"maas-api": "/maas-api", "maas-controller": "/manager"}
+	_, images, _ := strings.Cut(string(text), "\nFROM ${BASE_IMAGE}")
+	stages := strings.Split(images, "\nFROM ${BASE_IMAGE}")
+	if len(stages) != len(programs) {
+		t.Errorf("%d images of %d programs", len(stages), len(programs))
+	}
+	for _, stage := range stages {
+		target, _, _ := strings.Cut(strings.TrimPrefix(stage, " AS "), "\n")
+		for _, want := range []string{
+			"COPY --from=builder /workspace/bin/" + target + " " + entrypoints[target] + "\n",
+			"ENTRYPOINT [\"" + entrypoints[target] + "\"]\n",
+			"USER 65532:65532\n",
+			"COPY LICENSE /licenses/LICENSE\n",
+		} {
+			if !strings.Contains(stage, want) {
+				t.Errorf("image %q has no line %q", target, want)
+			}
+		}
+	}
+	if last := stages[len(stages)-1]; !strings.HasPrefix(last, " AS maas-controller\n") {
+		t.Error("the image built without --target is not that of maas-controller")
+	}
+}
+
 // matches returns the first group of every match in a file, sorted.
 func matches(t *testing.T, file, pattern string) []string {
 	t.Helper()
