@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
 	"net/url"
 	"os"
@@ -208,6 +209,9 @@ func (s *Server) configure() error {
 // Up starts the server again after Down, at the same address, and returns when
 // it answers.
 func (s *Server) Up(ctx context.Context) error {
+	if err := s.removeStaleLock(); err != nil {
+		return err
+	}
 	p, err := process.Start(ctx, process.Command{
 		Name: "postgres", Path: s.programs.path("postgres"), Args: []string{"-D", s.data()}, Env: s.programs.env, Dir: s.data(),
 		Log: filepath.Join(s.dir, "postgres.log"), Keep: s.options.Keep, User: s.programs.user, StopSignal: syscall.SIGINT,
@@ -228,6 +232,27 @@ func (s *Server) Up(ctx context.Context) error {
 		}
 		return conn.Close(ctx)
 	})
+}
+
+// removeStaleLock removes the lock of a server that was killed. The next one takes
+// a process for alive whose result nobody asks for, as in a container without init.
+func (s *Server) removeStaleLock() error {
+	file := filepath.Join(s.data(), "postmaster.pid")
+	content, err := os.ReadFile(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("read lock: %w", err)
+	}
+	first, _, _ := strings.Cut(string(content), "\n")
+	if pid, err := strconv.Atoi(first); err != nil || process.CommandLine(pid) != "" {
+		return nil //nolint:nilerr // The server says what is wrong with its lock.
+	}
+	if err := os.Remove(file); err != nil {
+		return fmt.Errorf("remove lock: %w", err)
+	}
+	return nil
 }
 
 // Down ends the server as an administrator would: clients are cut off, and it
