@@ -161,6 +161,8 @@ func (x *Index) agree(ctx context.Context) error {
 	// Nothing of it is trusted from here on, and the database is asked for every
 	// key until all are loaded.
 	x.opts.Log.WarnContext(ctx, "Loading all API keys again, because the database is not what it was", "reason", reason)
+	// That it has answered ends an outage before.
+	x.downUntil.Store(never)
 	x.discarded = reason
 	x.table.Load().confirmed.Store(never)
 	x.table.Store(x.newTable())

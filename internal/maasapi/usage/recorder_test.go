@@ -251,11 +251,14 @@ func TestUseDuringAWriteIsNotLost(t *testing.T) {
 func TestIDsOfAStatementAreSortedAndOccurOnce(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)
-	for _, id := range []string{"c", "a", "b", "a", "c"} {
-		f.Seen(id, epoch)
+	var wanted []usage.Entry
+	for id := 'z'; id >= 'a'; id-- {
+		f.Seen(string(id), epoch)
+		f.Seen(string('a'+'z'-id), epoch)
+		wanted = append(wanted, entry(string('a'+'z'-id), 0))
 	}
 	f.flush(t)
-	want(t, f.written(), entry("a", 0), entry("b", 0), entry("c", 0))
+	want(t, f.written(), wanted...)
 	if got := f.tried(); got != 1 {
 		t.Errorf("%d statements, want 1", got)
 	}
