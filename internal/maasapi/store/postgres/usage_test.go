@@ -89,7 +89,7 @@ func TestNotingAUseIsNoChangeAndStaysInPlace(t *testing.T) {
 func TestReplicasThatNoteTheSameUsesDoNotBlockEachOther(t *testing.T) {
 	t.Parallel()
 	url := migrated(t, routes[0].database(t))
-	const keys = 1000
+	const keys = 200
 	first := open(t, url)
 	var ids, reversed []string
 	for i := range keys {
