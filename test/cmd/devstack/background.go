@@ -101,7 +101,7 @@ func (c *config) stopControllerCommand() *cobra.Command {
 }
 
 func (c *config) stopServiceCommand() *cobra.Command {
-	return c.stopCommand("stop-maas-api", processService, "The gateway refuses every request until it is served again.")
+	return c.stopCommand("stop-maas-api", processService, "The gateway lets nobody in until it is served again.")
 }
 
 // startCommand starts a program of this repository.

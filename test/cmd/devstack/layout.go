@@ -19,6 +19,7 @@ type layout struct {
 
 func (l layout) controlPlane() string   { return filepath.Join(l.dir, "controlplane") }
 func (l layout) logs() string           { return filepath.Join(l.dir, "logs") }
+func (l layout) modelLogs() string      { return filepath.Join(l.logs(), "model") }
 func (l layout) stateFile() string      { return filepath.Join(l.dir, "state.json") }
 func (l layout) envFile() string        { return filepath.Join(l.dir, "env") }
 func (l layout) curlFile() string       { return filepath.Join(l.dir, "curl") }

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
@@ -87,8 +88,11 @@ func (s *stack) startModel(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := os.RemoveAll(s.layout.modelLogs()); err != nil { // Each port has a log of its own.
+		return fmt.Errorf("remove logs of an earlier run: %w", err)
+	}
 	server, err := simulator.Start(ctx, simulator.Options{
-		Model: m.Served, Dir: s.layout.logs(), Keep: s.keep, Out: s.progress,
+		Model: m.Served, Dir: s.layout.modelLogs(), Keep: s.keep, Out: s.progress,
 		Started: func(p *process.Process) error { return s.record(processModel, &child{Process: p}) },
 	})
 	if err != nil {

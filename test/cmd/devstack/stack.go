@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -303,4 +304,10 @@ func (s *stack) stop(ctx context.Context) (bool, error) {
 	return running || stopped, errors.Join(append(errs, s.layout.removeSecrets(), err)...)
 }
 
-func (s *stack) logFile(name string) string { return s.layout.logs() + "/" + name + ".log" }
+// logFile is where a child writes its log, or wrote it when it ran.
+func (s *stack) logFile(name string) string {
+	if name == processDatabase {
+		return filepath.Join(s.layout.database(), "postgres.log")
+	}
+	return filepath.Join(s.layout.logs(), name+".log")
+}

@@ -89,7 +89,11 @@ func (s *stack) controlPlaneStatus() ([]statusRow, error) {
 func (s *stack) childStatus(ctx context.Context, name string) statusRow {
 	p := s.state.alive(name)
 	if p == nil {
-		return statusRow{name: name, log: s.logFile(name)}
+		row := statusRow{name: name, log: s.logFile(name)}
+		if name == processModel {
+			row.log = s.layout.modelLogs()
+		}
+		return row
 	}
 	row := statusRow{name: name, state: "running", pid: p.PID, address: p.Address, metrics: p.Metrics, log: p.Log}
 	if p.Probe != "" && !p.ready(ctx) {

@@ -5,19 +5,16 @@ package e2e
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
-	"github.com/onsi/gomega/gbytes"
 	"github.com/onsi/gomega/gexec"
 
 	"github.com/opendatahub-io/maas-operator/test/testenv"
@@ -36,25 +33,37 @@ const (
 
 // programs are built once, exactly as the Makefile builds them, so that the
 // compiler's cache serves both.
-var programs struct{ devstack, controller string }
+var programs struct{ devstack, controller, service string }
 
 var _ = BeforeSuite(func(ctx SpecContext) {
 	dir := GinkgoT().TempDir()
 	build := exec.CommandContext(ctx, "go", "build", "-mod=readonly", "-trimpath", "-o", dir+"/",
-		"./cmd/maas-controller", "./test/cmd/devstack")
+		"./cmd/maas-controller", "./cmd/maas-api", "./test/cmd/devstack")
 	build.Dir = testenv.RepoRoot()
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	build.Stdout, build.Stderr = GinkgoWriter, GinkgoWriter
 	Expect(build.Run()).To(Succeed())
 	programs.devstack = filepath.Join(dir, "devstack")
 	programs.controller = filepath.Join(dir, "maas-controller")
+	programs.service = filepath.Join(dir, "maas-api")
 }, NodeTimeout(buildTimeout))
 
-// devstack starts the program on a data directory, with the controller of this
-// suite.
+// dataDir makes a data directory. Whatever a failed spec leaves running in it ends
+// with the spec.
+func dataDir() string {
+	GinkgoHelper()
+	dir := GinkgoT().TempDir()
+	DeferCleanup(func() {
+		succeed(devstack(dir, "clean"))
+		Expect(processesOf(dir)).To(BeEmpty())
+	})
+	return dir
+}
+
+// devstack starts the program on a data directory, with the programs of this suite.
 func devstack(dir string, args ...string) *gexec.Session {
 	GinkgoHelper()
-	return bare(dir, append([]string{"--controller-binary", programs.controller}, args...)...)
+	return bare(dir, append([]string{"--controller-binary", programs.controller, "--maas-api-binary", programs.service}, args...)...)
 }
 
 // bare starts the program on a data directory and leaves the rest to it.
@@ -76,125 +85,24 @@ func succeed(session *gexec.Session) string {
 	return string(session.Out.Contents())
 }
 
-// processesOf lists the processes that were started on a data directory.
+// processesOf lists the processes that were started on a data directory: those that
+// were told of it, or that write their log there.
 func processesOf(dir string) ([]string, error) {
-	files, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	all, err := filepath.Glob("/proc/[0-9]*")
 	if err != nil {
 		return nil, err
 	}
 	var found []string
-	for _, file := range files {
-		content, err := os.ReadFile(file)
+	for _, process := range all {
+		content, err := os.ReadFile(filepath.Join(process, "cmdline"))
 		if err != nil {
 			continue // it ended in between
 		}
-		if line := string(bytes.ReplaceAll(content, []byte{0}, []byte{' '})); strings.Contains(line, dir) {
-			found = append(found, fmt.Sprintf("%s: %s", file, line))
+		log, _ := os.Readlink(filepath.Join(process, "fd", "1")) // others' are closed to us
+		line := string(bytes.ReplaceAll(content, []byte{0}, []byte{' '}))
+		if strings.Contains(line, dir) || strings.HasPrefix(log, dir) {
+			found = append(found, fmt.Sprintf("%s: %s", process, line))
 		}
 	}
 	return found, nil
-}
-
-// controllerPID is the process that runs as maas-controller, or "".
-func controllerPID(dir string) string {
-	GinkgoHelper()
-	for line := range strings.Lines(succeed(devstack(dir, "status"))) {
-		if fields := strings.Fields(line); len(fields) > 2 && fields[0] == "maas-controller" && fields[1] == "running" {
-			return fields[2]
-		}
-	}
-	return ""
-}
-
-var _ = Describe("devstack", Serial, func() {
-	var dir string
-
-	BeforeEach(func() {
-		dir = GinkgoT().TempDir()
-		DeferCleanup(func() {
-			// Whatever a failed spec left behind must not outlive it.
-			succeed(devstack(dir, "down"))
-			Expect(processesOf(dir)).To(BeEmpty())
-		})
-	})
-
-	It("shows the governed sample once and leaves nothing running", func() {
-		out := succeed(devstack(dir, "run", "--once"))
-		Expect(out).To(MatchRegexp(`llm/granite +Ready +https://maas\.example\.com/llm/granite`))
-		Expect(out).To(MatchRegexp(`AuthPolicy +llm/maas-auth-granite +Enforced`))
-		Expect(out).To(MatchRegexp(`TokenRateLimitPolicy +llm/maas-trlp-granite +Enforced`))
-		Expect(out).To(MatchRegexp(`tokens-10000-per-1m +10000 per 1m +models-as-a-service/assistant-standard +Active`))
-		Expect(out).To(MatchRegexp(`models-as-a-service/data-science-standard +Active +data-science`))
-		Expect(out).To(MatchRegexp(`tokens-100000-per-1m-2000000-per-24h .*platform-premium +Active`))
-		Expect(out).To(MatchRegexp(`tokens-unlimited +unlimited +models-as-a-service/reliability-unlimited +Active`))
-		Expect(strings.Count(out, "tokens-")).To(Equal(3), "three limits for four subscriptions")
-		Expect(out).To(ContainSubstring("admin.kubeconfig"))
-		Expect(processesOf(dir)).To(BeEmpty())
-	})
-
-	It("ends everything when interrupted during the start", func() {
-		session := devstack(dir, "run")
-		Eventually(session.Err).WithTimeout(commandTimeout).Should(gbytes.Say("API server ready"))
-		session.Signal(syscall.SIGINT)
-		Eventually(session).WithTimeout(commandTimeout).Should(gexec.Exit())
-		Expect(session.ExitCode()).NotTo(BeZero())
-		Expect(string(session.Err.Contents())).To(ContainSubstring("interrupted"))
-		Expect(processesOf(dir)).To(BeEmpty())
-	})
-
-	It("lives in the background until it is told to end", func(ctx SpecContext) {
-		By("starting it")
-		Expect(succeed(devstack(dir, "up"))).To(ContainSubstring("Settings for a shell"))
-		before, err := processesOf(dir)
-		Expect(err).NotTo(HaveOccurred())
-		Expect(before).NotTo(BeEmpty())
-
-		By("starting it again")
-		Expect(succeed(devstack(dir, "up"))).To(ContainSubstring("Already running"))
-		Expect(processesOf(dir)).To(ConsistOf(before))
-
-		By("using its settings in a shell")
-		Expect(shell(ctx, dir, `"$KUBECTL" get maasmodelref -n llm granite -o jsonpath={.status.phase}`)).To(Equal("Ready"))
-		Expect(succeed(devstack(dir, "kubeconfig"))).To(Equal(shell(ctx, dir, `echo "$KUBECONFIG"`)))
-
-		By("stopping the controller, twice")
-		for range 2 {
-			succeed(devstack(dir, "stop-controller"))
-			Expect(controllerPID(dir)).To(BeEmpty())
-		}
-
-		By("starting the controller, twice, with the program of the first command")
-		succeed(bare(dir, "start-controller"))
-		pid := controllerPID(dir)
-		Expect(pid).NotTo(BeEmpty())
-		Expect(os.Readlink(filepath.Join("/proc", pid, "exe"))).To(Equal(programs.controller))
-		succeed(devstack(dir, "start-controller"))
-		Expect(controllerPID(dir)).To(Equal(pid))
-
-		By("ending it, twice")
-		Expect(succeed(devstack(dir, "down"))).To(ContainSubstring("Ended"))
-		Expect(processesOf(dir)).To(BeEmpty())
-		Expect(succeed(devstack(dir, "down"))).To(ContainSubstring("Nothing was running"))
-	})
-
-	It("says why a controller does not start and ends the rest", func() {
-		broken := filepath.Join(dir, "broken")
-		Expect(os.WriteFile(broken, []byte("#!/bin/sh\necho no such flag >&2\nexit 2\n"), 0o700)).To(Succeed())
-		session := devstack(dir, "up", "--controller-binary", broken)
-		Eventually(session).WithTimeout(commandTimeout).Should(gexec.Exit(1))
-		message := string(session.Err.Contents())
-		Expect(message).To(ContainSubstring("maas-controller ended before it was ready"))
-		Expect(message).To(ContainSubstring("no such flag"))
-		Expect(processesOf(dir)).To(BeEmpty())
-	})
-})
-
-// shell runs a script with the settings of the stack.
-func shell(ctx context.Context, dir, script string) string {
-	GinkgoHelper()
-	cmd := exec.CommandContext(ctx, "sh", "-euc", ". "+filepath.Join(dir, "env")+"; "+script)
-	cmd.Stderr = GinkgoWriter
-	out, err := cmd.Output()
-	Expect(err).NotTo(HaveOccurred())
-	return string(out)
 }
