@@ -33,6 +33,8 @@ type campaign struct {
 	replicas []*replica
 	ring     keyring.Ring
 	count    int
+	// late, unless nil, is closed when the last quarter of the keys may be revoked.
+	late chan struct{}
 
 	// good are answers about keys that are never revoked, probes those about keys
 	// until all refuse them.
@@ -78,6 +80,9 @@ func (c *campaign) run(ctx context.Context, trouble func(context.Context, *campa
 		})
 	}
 	for i := range c.count {
+		if c.late != nil && i == c.count-c.count/4 {
+			<-c.late
+		}
 		numbers <- i
 	}
 	close(numbers)
