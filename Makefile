@@ -175,8 +175,8 @@ test-engines: ## Run the suites with real policy engines and OLM (none exist yet
 	@echo 'test-engines: no suites yet; they come with the real policy engines and the OLM bundle'
 
 .PHONY: test-long
-test-long: $(TOOLS)/testreport controlplane crds postgres ## Run property tests, fuzz targets, random sequences and crashes with full counts
-	@TEST_LONG_FRACTION=$(TEST_LONG_FRACTION) hack/test-long.sh property fuzz random crash | $(TESTREPORT)
+test-long: $(TOOLS)/testreport controlplane crds postgres ## Run property tests, fuzz targets, random sequences, crashes and revocations with full counts
+	@TEST_LONG_FRACTION=$(TEST_LONG_FRACTION) hack/test-long.sh property fuzz random crash coherence | $(TESTREPORT)
 
 .PHONY: fuzz
 fuzz: $(TOOLS)/testreport ## Run only the fuzz targets

@@ -2,12 +2,12 @@
 # Copyright The maas-operator Authors.
 # SPDX-License-Identifier: Apache-2.0
 #
-# Runs property tests, fuzz targets, random sequences on a control plane and
-# crashes much longer than the quick suites do and writes the events of
-# "go test -json" to standard output, for testreport. TEST_LONG_FRACTION=10 runs a
-# tenth of the counts.
+# Runs property tests, fuzz targets, random sequences on a control plane, crashes
+# and revocations under load much longer than the quick suites do and writes the
+# events of "go test -json" to standard output, for testreport.
+# TEST_LONG_FRACTION=10 runs a tenth of the counts.
 #
-# Usage: hack/test-long.sh [property] [fuzz] [random] [crash]
+# Usage: hack/test-long.sh [property] [fuzz] [random] [crash] [coherence]
 set -euo pipefail
 
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -17,6 +17,7 @@ checks=$((20000 / fraction))          # of every property
 fuzz_ms=$((60 * 1000 / fraction))     # for every fuzz target
 sequences=$((500 / fraction))         # of random changes
 bursts=$(((9 + fraction) / fraction)) # in which the operator is killed
+revocations=$((1000 / fraction))      # in each situation
 
 say() { echo "test-long: $*" >&2; }
 
@@ -59,9 +60,14 @@ crash() {
 	done
 }
 
+coherence() {
+	say "${revocations} revocations under load in each situation"
+	go test -mod=readonly -json -count=1 -timeout 60m ./test/coherence -coherence.revocations="${revocations}"
+}
+
 for part in "$@"; do
 	case ${part} in
-	property | fuzz | random | crash) "${part}" ;;
+	property | fuzz | random | crash | coherence) "${part}" ;;
 	*)
 		say "unknown part ${part}"
 		exit 2
