@@ -50,10 +50,10 @@ type Change struct {
 // them ask the same database, not a replica of it.
 type Feed interface {
 	// Load yields keys that are active and not expired, and returns the position
-	// of the snapshot it read them in. When there are more than max, it yields max
-	// of them: those most likely to be used. It must not stop at a time limit of
+	// of the snapshot it read them in. When there are more than limit, it yields as
+	// many of them: those most likely to be used. It must not stop at a time limit of
 	// its own as long as rows arrive.
-	Load(ctx context.Context, max int, yield func(apikey.Digest, apikey.Record) error) (Position, error)
+	Load(ctx context.Context, limit int, yield func(apikey.Digest, apikey.Record) error) (Position, error)
 	// Changes yields the present state of every key changed in a transaction that
 	// since does not contain. It may yield keys again that were yielded before. It
 	// returns the position of the snapshot it read them in, also when since is of

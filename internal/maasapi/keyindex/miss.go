@@ -149,7 +149,7 @@ func (x *Index) land(t *table, digest apikey.Digest, f *flight, a *answer) {
 	delete(s.flights, digest)
 	found := a.err == nil
 	switch {
-	case f.change != nil && !(found && a.record.Status != apikey.StatusActive):
+	case f.change != nil && (!found || a.record.Status == apikey.StatusActive):
 		f.record, f.err = nil, apikey.ErrNotFound
 		if !f.change.Deleted {
 			f.record, f.err = &f.change.Record, nil

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus/testutil"
+
 	"github.com/opendatahub-io/maas-operator/internal/maasapi/apikey"
 )
 
@@ -454,6 +456,9 @@ func TestBulkRevocationIsOnePoll(t *testing.T) {
 		}
 	}
 	f.wantLookups(t, 0)
+	if got := testutil.ToFloat64(f.index.metrics.evictions); got != 0 {
+		t.Errorf("%v keys were let go for keys that had ended", got)
+	}
 	if len(table.names.words) != 0 || len(table.names.lists) != 0 {
 		t.Errorf("%d names and %d lists are kept of keys that ended", len(table.names.words), len(table.names.lists))
 	}

@@ -76,17 +76,7 @@ func TestRevocationIsInForceInTimeWhileListenersAreKilled(t *testing.T) {
 	keys := here.mintMany(t, 300)
 	ctx, cancel := context.WithCancel(t.Context())
 	var group sync.WaitGroup
-	group.Go(func() {
-		for ctx.Err() == nil {
-			execute(t, database, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-				WHERE application_name LIKE '%listener' AND datname = current_database()`)
-			timer := time.NewTimer(100 * time.Millisecond)
-			select {
-			case <-ctx.Done():
-			case <-timer.C:
-			}
-		}
-	})
+	group.Go(func() { killListeners(ctx, t, database) })
 	revokeAll(t, here, there, keys)
 	cancel()
 	group.Wait()

@@ -233,6 +233,30 @@ func execute(t *testing.T, database, statement string, args ...any) {
 	}
 }
 
+// killListeners cuts off, again and again, every connection that listens.
+func killListeners(ctx context.Context, t *testing.T, database string) {
+	t.Helper()
+	conn, err := pgx.Connect(ctx, database)
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
+	ticker := time.NewTicker(100 * time.Millisecond)
+	defer ticker.Stop()
+	for {
+		if _, err := conn.Exec(ctx, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+			WHERE application_name LIKE '%listener' AND datname = current_database()`); err != nil && ctx.Err() == nil {
+			t.Error(err)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+	}
+}
+
 // proxy passes connections on to a database, until those that are open are
 // made to swallow everything.
 type proxy struct {

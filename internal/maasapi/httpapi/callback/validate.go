@@ -107,10 +107,11 @@ func (v *Validate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	b, _ := v.buffers.Get().(*buffer)
 	defer v.put(b)
 	body, err := read(r.Body, b.body[:])
-	if err != nil {
+	if errors.Is(err, errTooLarge) {
 		httpapi.WriteTooLarge(w, httpapi.FamilyFlat, MaxValidateBody)
 		return
 	}
+	// A body that broke off is none.
 	key, ok := keyOf(body)
 	if !ok || len(bytes.TrimSpace(key)) == 0 {
 		httpapi.WriteError(w, http.StatusBadRequest, "key is required")
@@ -189,10 +190,12 @@ func (v *Validate) put(b *buffer) {
 	v.buffers.Put(b)
 }
 
-var errTooLarge = errors.New("too large")
+var (
+	errTooLarge = errors.New("the body is too large")
+	errBroken   = errors.New("the body broke off")
+)
 
-// read fills the buffer, which has one byte more than is allowed. A body that
-// breaks off is as good as none.
+// read fills the buffer, which has one byte more than is allowed.
 func read(body io.Reader, into []byte) ([]byte, error) {
 	if body == nil {
 		return nil, nil
@@ -208,7 +211,7 @@ func read(body io.Reader, into []byte) ([]byte, error) {
 			return into[:n], nil
 		}
 		if err != nil {
-			return nil, nil
+			return nil, errBroken
 		}
 	}
 	return nil, errTooLarge

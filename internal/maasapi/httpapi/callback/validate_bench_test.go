@@ -10,7 +10,6 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
-	"net/http/httptest"
 	"testing"
 	"time"
 
@@ -83,7 +82,9 @@ func wired(tb testing.TB, n int) *Validate {
 	go func() { done <- index.Run(ctx) }()
 	tb.Cleanup(func() {
 		cancel()
-		<-done
+		if err := <-done; err != nil {
+			tb.Error(err)
+		}
 	})
 	for index.State() != keyindex.StateFresh {
 		_ = index.Refresh(ctx) // Until the load is done.
@@ -106,7 +107,7 @@ type exchange struct {
 
 func newExchange(key string) *exchange {
 	x := &exchange{body: []byte(body(key)), header: http.Header{}}
-	x.request = httptest.NewRequest(http.MethodPost, "/internal/v1/api-keys/validate", nil)
+	x.request = post(context.Background(), http.NoBody)
 	x.request.Body = x
 	return x
 }

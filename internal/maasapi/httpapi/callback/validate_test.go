@@ -14,6 +14,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -36,11 +37,11 @@ var now = time.Date(2026, 8, 1, 10, 0, 0, 0, time.UTC)
 type keys struct {
 	records map[apikey.Digest]*apikey.Record
 	err     error
-	asked   int
+	asked   atomic.Int64
 }
 
 func (k *keys) Get(_ context.Context, digest apikey.Digest) (*apikey.Record, error) {
-	k.asked++
+	k.asked.Add(1)
 	if r := k.records[digest]; r != nil {
 		return r, nil
 	}
@@ -101,8 +102,12 @@ func newFixture(tb testing.TB, change func(*apikey.Record)) *fixture {
 
 func (f *fixture) post(body string) *httptest.ResponseRecorder {
 	w := httptest.NewRecorder()
-	f.ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/internal/v1/api-keys/validate", strings.NewReader(body)))
+	f.ServeHTTP(w, post(context.Background(), strings.NewReader(body)))
 	return w
+}
+
+func post(ctx context.Context, body io.Reader) *http.Request {
+	return httptest.NewRequestWithContext(ctx, http.MethodPost, "/internal/v1/api-keys/validate", body)
 }
 
 func (f *fixture) wantCounts(t *testing.T, valid, invalid, fault float64) {
@@ -172,7 +177,7 @@ func TestRefusedKeySaysWhyAndNothingElse(t *testing.T) {
 		key       string
 		change    func(*apikey.Record)
 		want      apikey.Reason
-		wantAsked int
+		wantAsked int64
 	}{
 		"no key of ours (E-8)":                {"invalid-key", nil, apikey.ReasonFormat, 0},
 		"short (E-8)":                         {"maas_short", nil, apikey.ReasonFormat, 0},
@@ -193,8 +198,8 @@ func TestRefusedKeySaysWhyAndNothingElse(t *testing.T) {
 			if w.Code != http.StatusOK || w.Body.String() != want {
 				t.Errorf("answer: %d %s, want %s", w.Code, w.Body, want)
 			}
-			if f.keys.asked != c.wantAsked {
-				t.Errorf("keys were asked for %d times, want %d", f.keys.asked, c.wantAsked)
+			if got := f.keys.asked.Load(); got != c.wantAsked {
+				t.Errorf("keys were asked for %d times, want %d", got, c.wantAsked)
 			}
 			if len(f.usage.ids) != 0 {
 				t.Error("the use of a refused key is noted")
@@ -237,7 +242,7 @@ func TestBodyThatBreaksOffIsRefused(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)
 	w := httptest.NewRecorder()
-	f.ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/", io.MultiReader(strings.NewReader(body(goodKey)), broken{})))
+	f.ServeHTTP(w, post(t.Context(), io.MultiReader(strings.NewReader(body(goodKey)), broken{})))
 	if w.Code != http.StatusBadRequest {
 		t.Errorf("status %d", w.Code)
 	}
@@ -265,7 +270,7 @@ func TestBodyAboveTheBoundIsTooLarge(t *testing.T) {
 			}
 			// The server's own bound gives the same answer.
 			w := httptest.NewRecorder()
-			r := httptest.NewRequest(http.MethodPost, "/", nil)
+			r := post(t.Context(), http.NoBody)
 			r.Body = http.MaxBytesReader(w, io.NopCloser(strings.NewReader(padded(c.size))), MaxValidateBody)
 			if f.ServeHTTP(w, r); w.Code != c.want {
 				t.Errorf("behind a bound: status %d, want %d", w.Code, c.want)
@@ -346,13 +351,6 @@ func TestRequestsAtTheSameTimeDoNotMixUp(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)
 	want := f.post(body(goodKey)).Body.String()
-	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		(&Validate{
-			o:       ValidateOptions{Keys: &keys{records: f.keys.records}, Usage: f.usage, Log: f.o.Log},
-			buffers: sync.Pool{New: f.buffers.New}, tenant: f.tenant, refusals: f.refusals,
-			valid: f.valid, invalid: f.invalid, fault: f.fault,
-		}).ServeHTTP(w, r)
-	})
 	var group sync.WaitGroup
 	for i := range 8 {
 		group.Go(func() {
@@ -362,7 +360,7 @@ func TestRequestsAtTheSameTimeDoNotMixUp(t *testing.T) {
 				if i%2 == 1 {
 					key = goodKey + "x"
 				}
-				handler(w, httptest.NewRequest(http.MethodPost, "/", strings.NewReader(body(key))))
+				f.ServeHTTP(w, post(t.Context(), strings.NewReader(body(key))))
 				if (i%2 == 0) != (w.Body.String() == want) {
 					t.Errorf("answer for %s: %s", key, w.Body)
 				}
