@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package e2e runs the operator's own program, under its own ServiceAccount,
-// on a real control plane with the sample model, exactly as make up does, and
-// judges it from outside: by the objects in the cluster and by the audit log.
+// on a real control plane with the sample model, as make up does but without
+// maas-api, and judges it from outside: by the objects in the cluster and by the
+// audit log.
 package e2e
 
 import (

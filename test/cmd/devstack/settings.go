@@ -74,7 +74,11 @@ func (l layout) writeCurl(ca, hostname, gateway string) error {
 		return fmt.Errorf("write settings of curl: %w", err)
 	}
 	quote := strings.NewReplacer(`\`, `\\`, `"`, `\"`)
-	text := fmt.Sprintf("silent\nshow-error\nnoproxy = \"*\"\ncacert = \"%s\"\nconnect-to = \"%s:443:%s:%s\"\n", quote.Replace(ca), hostname, host, port)
+	text := strings.Join([]string{
+		"silent", "show-error", `noproxy = "*"`,
+		`cacert = "` + quote.Replace(ca) + `"`,
+		`connect-to = "` + hostname + ":443:" + net.JoinHostPort(host, port) + `"`,
+	}, "\n") + "\n"
 	if err := os.WriteFile(l.curlFile(), []byte(text), 0o600); err != nil {
 		return fmt.Errorf("write settings of curl: %w", err)
 	}

@@ -137,14 +137,13 @@ func (v *visit) run(ctx context.Context) error {
 }
 
 // call makes one call and notes it.
-func (v *visit) call(ctx context.Context, what, asked string, r request, into any, answer func() string) error {
+func (v *visit) call(ctx context.Context, note callReport, r request, into any, answer func() string) error {
 	got, err := v.do(ctx, r, into)
 	if err != nil {
-		return fmt.Errorf("%s: %w", what, err)
+		return fmt.Errorf("%s: %w", note.What, err)
 	}
-	v.report.Calls = append(v.report.Calls, callReport{
-		What: what, Asked: asked, Request: r.method + " " + pathOf(r.url), Status: got.status, Took: got.took, Answer: answer(),
-	})
+	note.Request, note.Status, note.Took, note.Answer = r.method+" "+pathOf(r.url), got.status, got.took, answer()
+	v.report.Calls = append(v.report.Calls, note)
 	return nil
 }
 
@@ -158,7 +157,7 @@ func (v *visit) mint(ctx context.Context) error {
 	var reply struct {
 		Key, KeyPrefix, ID, Subscription, ExpiresAt string
 	}
-	return v.call(ctx, "create key", askedGateway, request{
+	return v.call(ctx, callReport{What: "create key", Asked: askedGateway}, request{
 		method: http.MethodPost, url: v.gateway + "/v1/api-keys", credential: v.token, want: http.StatusCreated,
 		body: map[string]any{"name": "devstack", "subscription": callerSubscription, "expiresIn": keyLife},
 	}, &reply, func() string {
@@ -174,7 +173,7 @@ func (v *visit) validate(ctx context.Context) error {
 		Groups           []string
 		Subscription     string
 	}
-	err := v.call(ctx, "validate", askedService, request{
+	err := v.call(ctx, callReport{What: "validate", Asked: askedService}, request{
 		method: http.MethodPost, url: v.service + "/internal/v1/api-keys/validate", want: http.StatusOK, body: map[string]any{"key": v.key},
 	}, &reply, func() string {
 		return fmt.Sprintf("valid: %s in %s", reply.Username, strings.Join(reply.Groups, ", "))
@@ -202,7 +201,7 @@ func (v *visit) selectRequest(user string, groups []string, subscription string)
 
 func (v *visit) choose(ctx context.Context) error {
 	var reply selection
-	err := v.call(ctx, "select", askedService, v.selectRequest(callerName, []string{callerGroup}, callerSubscription), &reply, func() string {
+	err := v.call(ctx, callReport{What: "select", Asked: askedService}, v.selectRequest(callerName, []string{callerGroup}, callerSubscription), &reply, func() string {
 		return reply.SubscriptionKey
 	})
 	if err == nil && !reply.AccessAllowed {
@@ -216,7 +215,7 @@ type listed struct{ ID, URL string }
 
 func (v *visit) list(ctx context.Context) error {
 	var reply struct{ Data []listed }
-	err := v.call(ctx, "list models", askedGateway, request{
+	err := v.call(ctx, callReport{What: "list models", Asked: askedGateway}, request{
 		method: http.MethodGet, url: v.gateway + "/v1/models", credential: v.key, want: http.StatusOK,
 	}, &reply, func() string {
 		var names []string
@@ -244,7 +243,7 @@ func (v *visit) chat(ctx context.Context) error {
 			Total      int `json:"total_tokens"`
 		}
 	}
-	err := v.call(ctx, "chat", askedGateway, request{
+	err := v.call(ctx, callReport{What: "chat", Asked: askedGateway}, request{
 		method: http.MethodPost, url: v.endpoint + "/v1/chat/completions", credential: v.key, want: http.StatusOK,
 		body: map[string]any{
 			"model": v.id, "messages": []map[string]string{{"role": "user", "content": prompt}},
