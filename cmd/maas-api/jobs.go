@@ -36,7 +36,16 @@ const (
 
 // programs are what the sub-commands run.
 func programs() commands {
-	return commands{serve: serve, migrate: migrate, cleanup: cleanup, revoke: revoke}
+	return commands{serve: logged(serve), migrate: logged(migrate), cleanup: logged(cleanup), revoke: logged(revoke)}
+}
+
+// logged lets the libraries write to the log of the program. They share one in a
+// process, so that it is set here, where a process runs one program.
+func logged(run program) program {
+	return func(ctx context.Context, in invocation) error {
+		installLogger(newLogger(in.Config.General, in.Out))
+		return run(ctx, in)
+	}
 }
 
 // job is what jobs on the database share.
@@ -47,7 +56,6 @@ type job struct {
 
 func newJob(ctx context.Context, in invocation) (job, error) {
 	log := newLogger(in.Config.General, in.Out)
-	installLogger(log)
 	for _, warning := range in.Warnings {
 		log.Warn("Check the settings: " + warning)
 	}

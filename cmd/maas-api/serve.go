@@ -70,7 +70,6 @@ type service struct {
 // serve runs the service until the context ends or something it needs fails.
 func serve(ctx context.Context, in invocation) error {
 	log := newLogger(in.Config.General, in.Out)
-	installLogger(log)
 	log = log.With(slog.String("tenant_name", in.Config.TenantName), slog.String("tenant_namespace", in.Config.SubscriptionNamespace),
 		slog.String("gateway_name", in.Config.GatewayName))
 	log.Info("Starting", slog.String("version", version.Get().Version), slog.String("commit", version.Get().Commit),

@@ -78,9 +78,6 @@ func alone(t *testing.T, out *output, more ...string) invocation {
 	return in
 }
 
-// The tests that start the service follow each other, because libraries share one
-// logger in a process.
-
 func TestServeAnswersMetricsAndHealthWhileItStarts(t *testing.T) {
 	out, metrics := &output{}, nobody(t)
 	ctx, cancel := context.WithCancel(t.Context())
