@@ -23,18 +23,25 @@ var shared = sync.OnceValues(func() (*postgres.Server, error) {
 // used is set once the shared server is asked for.
 var used sync.Once
 
-func TestMain(m *testing.M) {
-	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
-		started := true
-		used.Do(func() { started = false })
-		if started {
-			if server, err := shared(); err == nil {
-				if err := server.Stop(); err != nil {
-					fmt.Fprintln(os.Stderr, err)
-					code = 1
-				}
-			}
-		}
-		os.Exit(code)
-	}))
+func TestMain(m *testing.M) { goleak.VerifyTestMain(suite{m}) }
+
+// suite runs the tests and stops the shared server, before anybody looks for
+// what is left running.
+type suite struct{ *testing.M }
+
+func (s suite) Run() int {
+	code, started := s.M.Run(), true
+	used.Do(func() { started = false })
+	if !started {
+		return code
+	}
+	server, err := shared()
+	if err == nil {
+		err = server.Stop()
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return max(code, 1)
+	}
+	return code
 }
