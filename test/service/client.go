@@ -31,6 +31,7 @@ const requestTimeout = 30 * time.Second
 type Client struct {
 	base, internal string
 	http           *http.Client
+	plain          http.RoundTripper // What http asks, without the check.
 	header         http.Header
 	used           *Ledger
 }
@@ -44,15 +45,39 @@ func (r *Replica) Client() Client {
 	return r.stage.client(r.URL(), r.InternalURL(), transport)
 }
 
+// PublicOnly is [Replica.Client], except that internal paths go to the public
+// listener too.
+func (r *Replica) PublicOnly() Client {
+	c := r.Client()
+	c.internal = c.base
+	return c
+}
+
+// InternalOnly is [Replica.Client], except that public paths go to the listener of
+// internal routes too.
+func (r *Replica) InternalOnly() Client {
+	c := r.Client()
+	c.base = c.internal
+	return c
+}
+
 // client returns a client whose exchanges are checked.
 func (s *Stage) client(base, internal string, transport http.RoundTripper) Client {
 	return Client{
-		base: base, internal: internal, used: s.Used, header: http.Header{},
+		base: base, internal: internal, used: s.Used, header: http.Header{}, plain: transport,
 		http: &http.Client{
 			Transport: s.Contract.Transport(transport, s.options.Report), Timeout: requestTimeout,
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		},
 	}
+}
+
+// Unchecked is for answers that no document describes.
+func (c Client) Unchecked() Client {
+	unchecked := *c.http
+	unchecked.Transport = c.plain
+	c.http = &unchecked
+	return c
 }
 
 // As is the client of a user, as the gateway announces one that it knows by a

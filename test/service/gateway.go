@@ -157,19 +157,12 @@ func (g *Gateway) Client(hostname string) (Client, error) {
 	}
 	dialer := &net.Dialer{}
 	base := "https://" + hostname
-	return Client{
-		base: base, internal: base, used: g.stage.Used, header: http.Header{},
-		http: &http.Client{
-			Timeout:       requestTimeout,
-			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-			Transport: &http.Transport{
-				TLSClientConfig: &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12},
-				DialContext: func(ctx context.Context, network, _ string) (net.Conn, error) {
-					return dialer.DialContext(ctx, network, g.Address)
-				},
-			},
+	return g.stage.client(base, base, &http.Transport{
+		TLSClientConfig: &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12},
+		DialContext: func(ctx context.Context, network, _ string) (net.Conn, error) {
+			return dialer.DialContext(ctx, network, g.Address)
 		},
-	}, nil
+	}).Unchecked(), nil
 }
 
 // Route applies the shipped route of the service.

@@ -11,7 +11,9 @@ import (
 	"os"
 	"slices"
 	"sync/atomic"
+	"syscall"
 
+	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -112,25 +114,42 @@ func Start(ctx context.Context, o Options) (_ *Stage, err error) {
 	if s.Contract, err = documents(ctx); err != nil {
 		return nil, err
 	}
-	if s.Postgres, err = postgres.Start(ctx, o.Postgres); err != nil {
+	if err := s.startServers(ctx); err != nil {
 		return nil, err
 	}
-	s.ends = append(s.ends, s.Postgres.Stop)
-	if s.Database, err = s.Postgres.NewDatabase(ctx); err != nil {
-		return nil, err
+	return s, s.prepareCluster(ctx)
+}
+
+// startServers starts both servers and builds the program, at the same time.
+func (s *Stage) startServers(ctx context.Context) error {
+	var group errgroup.Group // Not the first failure, but all that began is waited for.
+	group.Go(func() (err error) {
+		s.Postgres, err = postgres.Start(ctx, s.options.Postgres)
+		return err
+	})
+	group.Go(func() (err error) {
+		crds := append([]testenv.CRDSet{testenv.MaaS, testenv.GatewayAPI}, s.options.CRDs...)
+		s.Env, err = testenv.Start(ctx, testenv.Options{CRDs: crds, Log: s.options.Log})
+		return err
+	})
+	group.Go(func() (err error) {
+		if s.Binary = s.options.Binary; s.Binary == "" {
+			s.Binary, err = program.Build(ctx, s.dir, "maas-api")
+		}
+		return err
+	})
+	err := group.Wait()
+	if s.Postgres != nil {
+		s.ends = append(s.ends, s.Postgres.Stop)
 	}
-	crds := append([]testenv.CRDSet{testenv.MaaS, testenv.GatewayAPI}, o.CRDs...)
-	if s.Env, err = testenv.Start(ctx, testenv.Options{CRDs: crds, Log: o.Log}); err != nil {
-		return nil, err
+	if s.Env != nil {
+		s.ends = append(s.ends, s.Env.Stop)
 	}
-	s.ends = append(s.ends, s.Env.Stop)
-	if err := s.prepareCluster(ctx); err != nil {
-		return nil, err
+	if err != nil {
+		return err
 	}
-	if s.Binary = o.Binary; s.Binary == "" {
-		s.Binary, err = program.Build(ctx, s.dir, "maas-api")
-	}
-	return s, err
+	s.Database, err = s.Postgres.NewDatabase(ctx)
+	return err
 }
 
 func documents(ctx context.Context) (*contract.Checker, error) {
@@ -182,4 +201,23 @@ func (s *Stage) Stop() error {
 	}
 	s.ends = nil
 	return errors.Join(errs...)
+}
+
+// FreezeAPIServer halts the API server: connections stay, nothing answers.
+func (s *Stage) FreezeAPIServer() error { return s.signalAPIServer(syscall.SIGSTOP) }
+
+// ThawAPIServer lets it continue.
+func (s *Stage) ThawAPIServer() error { return s.signalAPIServer(syscall.SIGCONT) }
+
+func (s *Stage) signalAPIServer(sig syscall.Signal) error {
+	programs, err := testenv.Inspect(s.Env.Dir())
+	if err != nil {
+		return err
+	}
+	for _, p := range programs {
+		if p.Name == "kube-apiserver" {
+			return syscall.Kill(p.PID, sig)
+		}
+	}
+	return errors.New("there is no API server to signal")
 }

@@ -59,6 +59,12 @@ func reviews(mark audit.Mark) []audit.Event {
 		audit.ByResource("authorization.k8s.io", "subjectaccessreviews")))
 }
 
+// tokenReviews are the questions about tokens that replicas asked after a mark.
+func tokenReviews(mark audit.Mark) []audit.Event {
+	GinkgoHelper()
+	return must(on.Env.Audit().After(mark, audit.ByUser(service.Account().User()), audit.ByResource("authentication.k8s.io", "tokenreviews")))
+}
+
 var _ = Describe("Administrators", func() {
 	It("are whoever may create auth policies in the tenant's namespace, by name or group (E-83)", func(ctx SpecContext) {
 		group := unique("wardens")

@@ -90,7 +90,7 @@ func identities() map[string]service.Identity {
 	for range tokenCallers {
 		c := newCorner()
 		tokens.unused = append(tokens.unused, c)
-		out[c.token()] = service.Identity{Username: c.own("user"), Groups: []string{c.id}}
+		out[c.token()] = service.Identity{Username: c.own("user"), Groups: []string{c.group}}
 	}
 	return out
 }

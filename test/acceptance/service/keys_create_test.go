@@ -239,6 +239,18 @@ var _ = Describe("A new key", func() {
 		Expect(post(ctx, holder.With(service.HeaderSubscription), keysPath, `{"name":"x"}`)).To(answer(http.StatusBadRequest, "invalid_subscription"))
 	})
 
+	It("does not outlive the key that its maker comes with, which must be the maker's", func(ctx SpecContext) {
+		user := unique("maker")
+		maker := api.Client().As(user, commonGroup)
+		short := must(maker.Create(ctx, service.CreateKey{Name: "x", ExpiresIn: "1h"}))
+		holder := api.Client().AsKey(short, user, commonGroup)
+		Expect(lifetime(newKey(ctx, holder))).To(BeNumerically("~", time.Hour, time.Minute), "not the usual one")
+		Expect(post(ctx, holder, keysPath, `{"name":"x","expiresIn":"2h"}`)).To(answer(http.StatusBadRequest, "outlive"))
+		Expect(post(ctx, api.Client().AsKey(short, unique("thief"), commonGroup), keysPath, `{"name":"x"}`)).To(answer(http.StatusForbidden, "not valid for its caller"))
+		must(maker.Revoke(ctx, short.ID))
+		Expect(post(ctx, holder, keysPath, `{"name":"x"}`)).To(answer(http.StatusForbidden, "not valid for its caller"))
+	})
+
 	It("may be asked for with members that nobody knows", func(ctx SpecContext) {
 		maker, _ := member()
 		outside := contract.Outside(ctx)

@@ -4,6 +4,7 @@
 package service_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"time"
@@ -18,7 +19,13 @@ import (
 const searchPath = keysPath + "/search"
 
 // object is a part of a body.
-type object = map[string]any
+type object map[string]any
+
+// json is the object as it is sent.
+func (o object) json() string {
+	GinkgoHelper()
+	return string(must(json.Marshal(o)))
+}
 
 // searched are the names of the keys that a client finds, in order.
 func searched(ctx SpecContext, c service.Client, body object) []string {

@@ -31,10 +31,15 @@ func hashOf(key string) string {
 	return hex.EncodeToString(sum[:])
 }
 
+// unknownKey has the form of a key.
+func unknownKey() string {
+	return "sk-oai-" + strings.ReplaceAll(unique("found"), "-", "") + "_" + strings.ReplaceAll(unique("secret"), "-", "")
+}
+
 // foundKey is a row that a spec wrote itself: its id, and the text of its key.
 func foundKey(ctx SpecContext, s stored) (id, text string) {
 	GinkgoHelper()
-	key := "sk-oai-" + strings.ReplaceAll(unique("found"), "-", "") + "_" + strings.ReplaceAll(unique("secret"), "-", "")
+	key := unknownKey()
 	s.hash = hashOf(key)
 	return store(ctx, s), key
 }

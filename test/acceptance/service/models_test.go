@@ -73,7 +73,7 @@ var _ = Describe("The list of models", func() {
 		var holders []service.Client
 		for _, s := range []*v1alpha1.MaaSSubscription{gone, lost} {
 			key := must(c.user().Create(ctx, service.CreateKey{Name: "x", Subscription: s.Name}))
-			holders = append(holders, api.Client().AsKey(key, c.own("user"), c.id))
+			holders = append(holders, api.Client().AsKey(key, c.own("user"), c.group))
 			Expect(get(ctx, holders[len(holders)-1], modelsPath)).To(answer(http.StatusOK))
 		}
 		Expect(on.Admin.Delete(ctx, gone)).To(Succeed())
@@ -241,7 +241,7 @@ var _ = Describe("The list of models", func() {
 		c.serve(ctx, map[string]http.HandlerFunc{"local": always(listed)}, c.policy("all", "outside").Obj(),
 			c.ready("outside").Backend(v1alpha1.BackendExternalModel, "x").Obj(), c.subscription("free", "local", "outside").Phase(v1alpha1.PhaseActive).Obj())
 		begin := time.Now()
-		got := get(ctx, peer.Client().As(c.own("user"), c.id).Bearer(c.token()), modelsPath)
+		got := get(ctx, peer.Client().As(c.own("user"), c.group).Bearer(c.token()), modelsPath)
 		Expect(time.Since(begin)).To(BeNumerically("<", 5*time.Second))
 		Expect(got).To(answer(http.StatusOK, c.own("outside")))
 		Expect(string(got.Body)).NotTo(ContainSubstring(c.own("local")))

@@ -22,11 +22,11 @@ import (
 
 const selectPath = "/internal/v1/subscriptions/select"
 
-// corner is a part of the tenant that one spec has for itself: a group, and names
-// that nobody else uses.
-type corner struct{ id string }
+// corner is a part of the tenant that one spec has for itself: names of objects that
+// nobody else uses, and a group whose name is no part of theirs.
+type corner struct{ id, group string }
 
-func newCorner() corner { return corner{unique("c")} }
+func newCorner() corner { return corner{unique("c"), unique("crew")} }
 
 // own is a name of the corner.
 func (c corner) own(name string) string { return name + "-" + c.id }
@@ -42,7 +42,7 @@ func (c corner) ready(name string) *builder.ModelRefBuilder {
 
 // subscription is owned by the corner's group.
 func (c corner) subscription(name string, models ...string) *builder.SubscriptionBuilder {
-	b := builder.Subscription(service.Tenant, c.own(name)).Owners([]string{c.id}, nil)
+	b := builder.Subscription(service.Tenant, c.own(name)).Owners([]string{c.group}, nil)
 	for _, m := range models {
 		b.Limit(c.model(m), 1000, "1m")
 	}
@@ -55,14 +55,14 @@ func (c corner) policy(name string, models ...string) *builder.AuthPolicyBuilder
 	for _, m := range models {
 		keys = append(keys, c.model(m))
 	}
-	return builder.AuthPolicy(service.Tenant, c.own(name), keys...).Subjects([]string{c.id}, nil)
+	return builder.AuthPolicy(service.Tenant, c.own(name), keys...).Subjects([]string{c.group}, nil)
 }
 
 // pick asks which subscription a member of the corner's group is charged to.
 func (c corner) pick(ctx SpecContext, subscription, model string) service.Selection {
 	GinkgoHelper()
 	return must(api.Client().Select(ctx, service.SelectRequest{
-		Username: c.own("user"), Groups: []string{c.id}, Subscription: subscription, Model: model,
+		Username: c.own("user"), Groups: []string{c.group}, Subscription: subscription, Model: model,
 	}))
 }
 
@@ -165,7 +165,7 @@ var _ = Describe("The selection of a subscription", func() {
 	It("goes by the phase, with a model or without (E-97, E-98)", func(ctx SpecContext) {
 		c := newCorner()
 		sub := func(name string, phase v1alpha1.Phase) *v1alpha1.MaaSSubscription {
-			return builder.Subscription(service.Tenant, c.own(name)).Owners([]string{c.id}, nil).Unlimited(c.model("granite")).Phase(phase).Obj()
+			return builder.Subscription(service.Tenant, c.own(name)).Owners([]string{c.group}, nil).Unlimited(c.model("granite")).Phase(phase).Obj()
 		}
 		raw := sub("raw", "")
 		raw.Status = v1alpha1.MaaSSubscriptionStatus{}
@@ -206,7 +206,7 @@ var _ = Describe("The selection of a subscription", func() {
 		twin := builder.Key(namespace, c.own("good"))
 		settled(ctx, c.ready("good").Obj(), c.ready("bad").Obj(), service.ReadyModel(twin.Namespace, twin.Name).Obj(),
 			c.policy("all", "good", "bad").Obj(),
-			builder.AuthPolicy(service.Tenant, c.own("twin"), twin).Subjects([]string{c.id}, nil).Obj(),
+			builder.AuthPolicy(service.Tenant, c.own("twin"), twin).Subjects([]string{c.group}, nil).Obj(),
 			c.subscription("free", "good", "bad").Limit(twin, 5, "1m").Phase(v1alpha1.PhaseDegraded, c.model("bad").String(), twin.String()).Obj())
 		Expect(c.pick(ctx, "", c.model("good").String())).To(And(HaveField("AccessAllowed", true), HaveField("Phase", "Degraded"), HaveField("Ready", false)))
 		notReady := Equal(service.Selection{Error: "model_unhealthy", Message: "subscription rate limiting policies are not ready", Phase: "Degraded"})

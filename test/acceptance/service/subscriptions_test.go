@@ -23,7 +23,7 @@ func namespaceObject(name string) *corev1.Namespace {
 }
 
 // user is a client of a member of the corner's group.
-func (c corner) user() service.Client { return api.Client().As(c.own("user"), c.id) }
+func (c corner) user() service.Client { return api.Client().As(c.own("user"), c.group) }
 
 // shown are the names of subscriptions without the corner's suffix.
 func (c corner) shown(list []service.Subscription) []string {
@@ -79,7 +79,7 @@ var _ = Describe("The list of subscriptions", func() {
 		c := newCorner()
 		elsewhere := builder.Key(newNamespace(ctx, unique("other-ns")), c.own("twin"))
 		settled(ctx, c.ready("twin").Obj(), service.ReadyModel(elsewhere.Namespace, elsewhere.Name).Obj(), c.ready("denied").Obj(),
-			builder.AuthPolicy(service.Tenant, c.own("one"), elsewhere).Subjects([]string{c.id}, nil).Obj(),
+			builder.AuthPolicy(service.Tenant, c.own("one"), elsewhere).Subjects([]string{c.group}, nil).Obj(),
 			c.subscription("here", "twin").Phase(v1alpha1.PhaseActive).Obj(),
 			c.subscription("there", "denied").Limit(elsewhere, 5, "1m").Phase(v1alpha1.PhaseActive).Obj(),
 			c.subscription("failed").Limit(elsewhere, 5, "1m").Phase(v1alpha1.PhaseFailed).Obj())
@@ -102,7 +102,7 @@ var _ = Describe("The list of subscriptions", func() {
 	It("shows models that do not exist by their name only, and unknown limits as none (E-103, E-110)", func(ctx SpecContext) {
 		c := newCorner()
 		settled(ctx, c.policy("all", "ghost", "claude").Obj(), c.ready("claude").Backend(v1alpha1.BackendExternalModel, "gpt").Obj(),
-			builder.Subscription(service.Tenant, c.own("free")).Owners([]string{c.id}, nil).Limit(c.model("ghost"), 5, "1m").Unlimited(c.model("claude")).
+			builder.Subscription(service.Tenant, c.own("free")).Owners([]string{c.group}, nil).Limit(c.model("ghost"), 5, "1m").Unlimited(c.model("claude")).
 				Phase(v1alpha1.PhaseActive).Obj())
 		list := must(c.user().Subscriptions(ctx))
 		Expect(list).To(HaveLen(1))
@@ -116,7 +116,7 @@ var _ = Describe("The list of subscriptions", func() {
 		settled(ctx, c.ready("granite").Obj(), c.policy("all", "granite").Obj(),
 			c.subscription("one", "granite").Phase(v1alpha1.PhaseActive).Obj(), c.subscription("two", "granite").Phase(v1alpha1.PhaseActive).Obj())
 		key := must(c.user().Create(ctx, service.CreateKey{Name: "x", Subscription: c.own("two")}))
-		holder := api.Client().AsKey(key, c.own("user"), c.id)
+		holder := api.Client().AsKey(key, c.own("user"), c.group)
 		Expect(c.shown(must(holder.Subscriptions(ctx)))).To(Equal([]string{"two"}))
 		Expect(c.shown(must(holder.SubscriptionsOf(ctx, c.own("granite"))))).To(Equal([]string{"two"}))
 		unbound := holder.With(service.HeaderSubscription)

@@ -16,6 +16,7 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	"github.com/onsi/gomega/format"
+	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
 	"github.com/opendatahub-io/maas-operator/test/builder"
@@ -27,7 +28,8 @@ func TestService(t *testing.T) {
 	RegisterFailHandler(Fail)
 	SetDefaultEventuallyTimeout(20 * time.Second)
 	SetDefaultEventuallyPollingInterval(20 * time.Millisecond)
-	format.UseStringerRepresentation = true
+	format.UseStringerRepresentation, format.MaxLength = true, 0
+	ctrl.SetLogger(GinkgoLogr)
 	RunSpecs(t, "maas-api, from outside")
 }
 
@@ -92,12 +94,13 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 		Backends: map[string]string{service.ModelNamespace + "/" + modelService: startServers()},
 	}))
 	api.Behind(gateway)
-	Expect(api.Start(ctx)).To(Succeed())
 	Expect(on.Route(ctx)).To(Succeed())
-	peer = up(ctx, service.ReplicaOptions{Name: "peer", Args: []string{
+	peer = must(on.Replica(ctx, service.ReplicaOptions{Name: "peer", Args: []string{
 		"--api-key-max-expiration-days=30", "--api-key-max-per-user=4", "--log-level=debug",
-	}})
-	stranger = up(ctx, service.ReplicaOptions{Name: "stranger", Args: []string{"--tenant-name=" + strangerTenant}})
+	}}))
+	stranger = must(on.Replica(ctx, service.ReplicaOptions{Name: "stranger", Args: []string{"--tenant-name=" + strangerTenant}}))
+	replicas := []*service.Replica{api, peer, stranger}
+	atOnce(len(replicas), func(i int) { Expect(replicas[i].Start(ctx)).To(Succeed()) })
 }, NodeTimeout(startTimeout))
 
 // What the replicas said helps to understand a failure.
