@@ -183,9 +183,9 @@ fuzz: $(TOOLS)/testreport ## Run only the fuzz targets
 	@TEST_LONG_FRACTION=$(TEST_LONG_FRACTION) hack/test-long.sh fuzz | $(TESTREPORT)
 
 .PHONY: bench
-bench: build controlplane crds postgres ## Measure calls, times and memory of the operator (10 to 20 minutes)
+bench: build controlplane crds postgres ## Measure calls, times and memory of the operator and maas-api (30 minutes)
 	@CGO_ENABLED=0 $(GO) build -mod=readonly -trimpath -o $(BIN)/bench ./test/cmd/bench
-	@$(BIN)/bench run $(BENCH) --binary $(BIN)/maas-controller $(if $(BENCH_OUT),--out $(BENCH_OUT)) $(BENCH_FLAGS)
+	@$(BIN)/bench run $(BENCH) --binary $(BIN)/maas-controller --service-binary $(BIN)/maas-api $(if $(BENCH_OUT),--out $(BENCH_OUT)) $(BENCH_FLAGS)
 
 .PHONY: bench-go
 bench-go: ## Run the benchmarks of Go packages

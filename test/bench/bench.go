@@ -12,20 +12,23 @@ import (
 	"slices"
 	"time"
 
-	"github.com/opendatahub-io/maas-operator/test/stage"
+	"github.com/opendatahub-io/maas-operator/test/internal/program"
 )
 
-// scenario is one row of the table of scenarios.
+// scenario is one row of the table of scenarios: of the operator, or of maas-api.
 type scenario struct {
 	name, title string
 	run         func(context.Context, *world, *Scenario) error
+	serve       func(context.Context, *serving, *Scenario) error
 }
 
 func scenarios() []scenario {
 	return []scenario{
-		{"burst", "subscriptions created at once on one model, then one more, then nothing", burst},
-		{"wide", "many subscriptions on one model, then one more, then nothing", wide},
-		{"many", "many models with a few subscriptions each, then nothing, then a restart", many},
+		{name: "burst", title: "subscriptions created at once on one model, then one more, then nothing", run: burst},
+		{name: "wide", title: "many subscriptions on one model, then one more, then nothing", run: wide},
+		{name: "many", title: "many models with a few subscriptions each, then nothing, then a restart", run: many},
+		{name: "requests", title: "what the gateway asks maas-api for every request of a model, by clients and subscriptions", serve: requests},
+		{name: "stored", title: "maas-api beside very many keys: start, memory, and requests at a rate", serve: stored},
 	}
 }
 
@@ -42,30 +45,50 @@ func Run(ctx context.Context, o Options, out io.Writer) (*Report, error) {
 		}
 	}
 	r := &Report{Environment: describeHost(ctx), Options: o}
-	if o.Binary == "" {
-		dir, err := os.MkdirTemp("", "maas-bench-")
-		if err != nil {
-			return nil, fmt.Errorf("create a directory: %w", err)
-		}
-		defer func() { _ = os.RemoveAll(dir) }() // It holds what can be built again.
-		told.step("building the operator")
-		if o.Binary, err = stage.Build(ctx, dir); err != nil {
-			return nil, err
-		}
+	dir, err := os.MkdirTemp("", "maas-bench-")
+	if err != nil {
+		return nil, fmt.Errorf("create a directory: %w", err)
 	}
+	defer func() { _ = os.RemoveAll(dir) }() // It holds what can be built again.
 	for _, s := range scenarios() {
 		if !slices.Contains(o.Scenarios, s.name) {
 			continue
 		}
-		w := &world{options: o, progress: told, name: s.name}
 		result := Scenario{Name: s.name, Title: s.title}
-		if err := w.perform(ctx, s, &result); err != nil {
+		if err := o.build(ctx, s, dir, told); err != nil {
+			return nil, err
+		}
+		if r.Environment.Kubernetes, err = o.perform(ctx, s, told, &result); err != nil {
 			return nil, fmt.Errorf("scenario %s: %w", s.name, err)
 		}
 		r.Scenarios = append(r.Scenarios, result)
-		r.Environment.Kubernetes = w.kubernetes
 	}
 	return r, nil
+}
+
+// build compiles the program of a scenario, unless one was given.
+func (o *Options) build(ctx context.Context, s scenario, dir string, told *progress) (err error) {
+	binary, name := &o.Binary, "maas-controller"
+	if s.serve != nil {
+		binary, name = &o.ServiceBinary, "maas-api"
+	}
+	if *binary == "" {
+		told.step("building %s", name)
+		*binary, err = program.Build(ctx, dir, name)
+	}
+	return err
+}
+
+// perform runs one scenario and returns the version of the API server.
+func (o *Options) perform(ctx context.Context, s scenario, told *progress, result *Scenario) (string, error) {
+	if s.serve != nil {
+		w := &serving{options: *o, progress: told, name: s.name}
+		err := w.perform(ctx, s, result)
+		return w.kubernetes, err
+	}
+	w := &world{options: *o, progress: told, name: s.name}
+	err := w.perform(ctx, s, result)
+	return w.kubernetes, err
 }
 
 // perform runs one scenario between the start and the end of a stage.

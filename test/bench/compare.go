@@ -56,7 +56,7 @@ func PrintComparison(out io.Writer, before, after *Report, changes []Change) err
 	for i := range rows {
 		fmt.Fprintf(w, "%s\t%s\t%s\n", rows[i][0], rows[i][1], others[i][1])
 	}
-	if before.Options.Scale != after.Options.Scale {
+	if before.Options.Scale != after.Options.Scale || !before.Options.Service.Equal(after.Options.Service) {
 		fmt.Fprint(w, "\nThe runs had different sizes: compare with care.\n")
 	}
 	scenario := ""

@@ -39,11 +39,19 @@ const (
 	MiB     Unit = "MiB"
 	Objects Unit = "objects"
 	Runs    Unit = "reconciles"
+	Micros  Unit = "µs"
+	Percent Unit = "%"
+	// PerSecond counts turns: what a client asks for one request of a model.
+	PerSecond  Unit = "turns/s"
+	Statements Unit = "statements"
 )
 
 // Measure is one figure; with repetitions it has several values.
 type Measure struct {
-	Name   string    `json:"name"`
+	Name string `json:"name"`
+	// Row and Column are where it stands in the grid of its scenario, if it has one.
+	Row    string    `json:"row,omitempty"`
+	Column string    `json:"column,omitempty"`
 	Unit   Unit      `json:"unit"`
 	Values []float64 `json:"values"`
 	// Most is a bound that must hold for every value.
@@ -85,6 +93,14 @@ func (s *Scenario) add(name string, unit Unit, value float64, expect ...expectat
 	for _, e := range expect {
 		e(m)
 	}
+}
+
+// cell records a value in the scenario's grid. Its unit is part of the column.
+func (s *Scenario) cell(row, column string, unit Unit, value float64) {
+	name := row + ": " + column
+	s.add(name, unit, value)
+	i := slices.IndexFunc(s.Measures, func(m Measure) bool { return m.Name == name })
+	s.Measures[i].Row, s.Measures[i].Column = row, column
 }
 
 // bound adds a bound to a measure that was recorded.

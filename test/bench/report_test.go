@@ -155,10 +155,35 @@ func TestPrintShowsEnvironmentFiguresAndVerdicts(t *testing.T) {
 	}
 }
 
+func TestPrintShowsAGridOfMedians(t *testing.T) {
+	t.Parallel()
+	s := Scenario{Name: "requests"}
+	for _, v := range []float64{1, 2, 9} {
+		s.cell("floor", "p99 ms", Millis, v)
+	}
+	s.cell("select", "p99 ms", Millis, 4)
+	s.cell("select", "p99 / floor", Ratio, 2)
+	var out strings.Builder
+	if err := (&Report{Scenarios: []Scenario{s}}).Print(&out); err != nil {
+		t.Fatal(err)
+	}
+	var lines []string
+	for line := range strings.Lines(out.String()) {
+		lines = append(lines, strings.Join(strings.Fields(line), " "))
+	}
+	want := []string{"p99 ms p99 / floor", "floor 2", "select 4 2"}
+	if diff := cmp.Diff(want, lines[len(lines)-len(want):]); diff != "" {
+		t.Errorf("the grid (-want +got):\n%s", diff)
+	}
+	if strings.Contains(out.String(), "measure") {
+		t.Errorf("there is a list without an entry:\n%s", out.String())
+	}
+}
+
 func TestPrintComparisonWarnsOfDifferentSizes(t *testing.T) {
 	t.Parallel()
 	before, after := report(map[string]float64{"a": 10}, Count), report(map[string]float64{"a": 5}, Count)
-	after.Options.Burst = 3
+	after.Options.Service.Clients = []int{3}
 	var out strings.Builder
 	if err := PrintComparison(&out, before, after, Compare(before, after)); err != nil {
 		t.Fatal(err)
@@ -180,6 +205,10 @@ func TestValidate(t *testing.T) {
 		"no subscriptions":       {func(o *Options) { o.Burst = 0 }, "--burst is 0: use a positive number"},
 		"unknown scenario":       {func(o *Options) { o.Scenarios = []string{"brust"} }, `there is no scenario "brust": use some of burst, wide, many`},
 		"no scenario":            {func(o *Options) { o.Scenarios = nil }, "no scenario is named"},
+		"no clients":             {func(o *Options) { o.Service.Clients = nil }, "--clients is []: use positive numbers in rising order"},
+		"falling numbers":        {func(o *Options) { o.Service.Subscriptions = []int{20, 10} }, "--subscriptions is [20 10]"},
+		"more in use than there": {func(o *Options) { o.Service.InUse = o.Service.Keys + 1 }, "no more keys can be used than are stored"},
+		"too short a measure":    {func(o *Options) { o.Service.Measure = 1 }, "--measure is 1ns: use at least 500ms"},
 		"too short a rest":       {func(o *Options) { o.Idle = 1 }, "--idle is 1ns: use at least 5s"},
 	}
 	for name, tc := range tests {

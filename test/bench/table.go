@@ -8,6 +8,7 @@ import (
 	"io"
 	"slices"
 	"strconv"
+	"strings"
 	"text/tabwriter"
 )
 
@@ -19,8 +20,15 @@ func (r *Report) Print(out io.Writer) error {
 	}
 	for _, s := range r.Scenarios {
 		fmt.Fprintf(w, "\n%s: %s\n", s.Name, s.Title)
+		s.printGrid(w)
+		if !slices.ContainsFunc(s.Measures, Measure.listed) {
+			continue
+		}
 		fmt.Fprint(w, "measure\tmedian\trange\texpected\t\n")
 		for _, m := range s.Measures {
+			if !m.listed() {
+				continue
+			}
 			fmt.Fprintf(w, "%s\t%s %s\t%s\t%s\t%s\n", m.Name, number(m.Median()), m.Unit, m.spread(), m.expected(), m.verdict())
 		}
 	}
@@ -28,6 +36,43 @@ func (r *Report) Print(out io.Writer) error {
 		return fmt.Errorf("print report: %w", err)
 	}
 	return nil
+}
+
+// listed tells whether a measure stands in a line of its own.
+func (m Measure) listed() bool { return m.Row == "" }
+
+// printGrid writes the medians of the measures that have rows and columns, both in
+// the order in which they come.
+func (s *Scenario) printGrid(out io.Writer) {
+	var rows, columns []string
+	cells := map[[2]string]Measure{}
+	for _, m := range s.Measures {
+		if m.listed() {
+			continue
+		}
+		if !slices.Contains(rows, m.Row) {
+			rows = append(rows, m.Row)
+		}
+		if !slices.Contains(columns, m.Column) {
+			columns = append(columns, m.Column)
+		}
+		cells[[2]string{m.Row, m.Column}] = m
+	}
+	if len(rows) == 0 {
+		return
+	}
+	fmt.Fprintf(out, "\t%s\n", strings.Join(columns, "\t"))
+	for _, row := range rows {
+		fmt.Fprint(out, row)
+		for _, column := range columns {
+			text := ""
+			if m, measured := cells[[2]string{row, column}]; measured {
+				text = number(m.Median())
+			}
+			fmt.Fprintf(out, "\t%s", text)
+		}
+		fmt.Fprintln(out)
+	}
 }
 
 func (m Measure) spread() string {

@@ -57,10 +57,18 @@ func newDialer(p *Plan) (dialer, error) {
 // check compares an answer with what is wanted.
 func (r *Request) check(status int, body []byte) error {
 	if status != r.Status || !bytes.Contains(body, r.Text) {
-		return fmt.Errorf("POST %s is answered by %d %s, want %d and %s", r.Path, status, body, r.Status, r.Text)
+		return &wrongAnswer{status: status, text: fmt.Sprintf("POST %s is answered by %d %s, want %d and %s", r.Path, status, body, r.Status, r.Text)}
 	}
 	return nil
 }
+
+// wrongAnswer is an answer that is not what it should be.
+type wrongAnswer struct {
+	status int
+	text   string
+}
+
+func (e *wrongAnswer) Error() string { return e.text }
 
 type dialer1 struct{ address string }
 

@@ -114,6 +114,26 @@ func TestWhatIsNotAnsweredAsItShouldEndsTheRun(t *testing.T) {
 	}
 }
 
+func TestToleratedAnswersAreCountedApart(t *testing.T) {
+	t.Parallel()
+	s := newServer(t)
+	p := s.plan(HTTP1)
+	p.Tolerate = http.StatusTeapot
+	p.Turn = func(n int) []Request {
+		if n%2 == 0 {
+			return []Request{{Path: "/teapot", Status: http.StatusOK}}
+		}
+		return []Request{{Path: "/a", Status: http.StatusOK}}
+	}
+	r, err := Run(t.Context(), p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(r.Failures) == 0 || r.Turns == 0 || int64(len(r.Failures)+r.Turns) > s.requests.Load() {
+		t.Errorf("%d turns and %d failures of %d requests", r.Turns, len(r.Failures), s.requests.Load())
+	}
+}
+
 func TestWarmingUpDoesNotCount(t *testing.T) {
 	t.Parallel()
 	s := newServer(t)

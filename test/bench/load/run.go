@@ -34,6 +34,9 @@ type Plan struct {
 	Rate float64
 	// Warm is for how long answers do not count yet, Measure for how long they do.
 	Warm, Measure time.Duration
+	// Tolerate is a status that is not wanted but does not end the run: see
+	// [Result].Failures. 0 tolerates none.
+	Tolerate int
 	// Begin and End, unless nil, are called when what counts begins and ends.
 	Begin, End func() error
 	// Turn returns the requests of one turn, which are sent one after another. It is
@@ -49,6 +52,9 @@ type Result struct {
 	// Sent are times from the sending of a turn's first request to the last answer.
 	// Due are those from when the turn was due, if there is a rate.
 	Sent, Due Latencies
+	// Failures are when turns began that ended in the tolerated status, since what
+	// counts began.
+	Failures Latencies
 }
 
 // TurnsPerSecond is the throughput.
@@ -91,6 +97,7 @@ func Run(ctx context.Context, p *Plan) (*Result, error) {
 		result.Requests += c.requests
 		result.Sent = append(result.Sent, c.sent...)
 		result.Due = append(result.Due, c.due...)
+		result.Failures = append(result.Failures, c.failures...)
 	}
 	return result, nil
 }
@@ -128,6 +135,7 @@ type client struct {
 	*run
 	number, requests int
 	sent, due        Latencies
+	failures         Latencies
 }
 
 func (c *client) ask(ctx context.Context, dialer dialer) error {
@@ -149,10 +157,11 @@ func (c *client) ask(ctx context.Context, dialer dialer) error {
 			return nil
 		}
 		requests := c.plan.Turn(turn)
-		for i := range requests {
-			if err := conn.exchange(ctx, &requests[i]); err != nil {
-				return err
-			}
+		if failed, err := c.take(ctx, conn, requests); err != nil {
+			return err
+		} else if failed {
+			c.failures = append(c.failures, began.Sub(c.from))
+			continue
 		}
 		ended := time.Now()
 		// What counts is what was answered within the time.
@@ -166,4 +175,19 @@ func (c *client) ask(ctx context.Context, dialer dialer) error {
 		}
 	}
 	return context.Cause(ctx)
+}
+
+// take sends the requests of a turn, up to the first that fails in a way that is
+// tolerated.
+func (c *client) take(ctx context.Context, conn conn, requests []Request) (failed bool, err error) {
+	for i := range requests {
+		err := conn.exchange(ctx, &requests[i])
+		if wrong, ok := errors.AsType[*wrongAnswer](err); ok && wrong.status == c.plan.Tolerate {
+			return true, nil
+		}
+		if err != nil {
+			return false, err
+		}
+	}
+	return false, nil
 }
