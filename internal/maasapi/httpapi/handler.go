@@ -9,7 +9,6 @@ import (
 	"log/slog"
 	"net/http"
 	"net/netip"
-	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -210,9 +209,8 @@ func notFound(w http.ResponseWriter) {
 // redirect sends the client to the path without its trailing slash. The location
 // is relative, so that it holds behind a gateway that rewrote the path's prefix.
 func redirect(w http.ResponseWriter, r *http.Request) {
-	trimmed := strings.TrimSuffix(r.URL.Path, "/")
-	last := trimmed[strings.LastIndexByte(trimmed, '/')+1:]
-	location := "../" + url.PathEscape(last)
+	trimmed := strings.TrimSuffix(r.URL.EscapedPath(), "/")
+	location := "../" + trimmed[strings.LastIndexByte(trimmed, '/')+1:]
 	if r.URL.RawQuery != "" {
 		location += "?" + r.URL.RawQuery
 	}

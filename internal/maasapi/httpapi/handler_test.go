@@ -64,6 +64,7 @@ func TestRouting(t *testing.T) {
 		"a trailing slash, POST":              {http.MethodPost, "/v1/api-keys/", "307 ../api-keys"},
 		"a trailing slash and a query":        {http.MethodGet, "/v1/models/?a=b", "301 ../models?a=b"},
 		"a trailing slash behind a value":     {http.MethodGet, "/v1/api-keys/k1/", "301 ../k1"},
+		"a trailing slash behind an escape":   {http.MethodDelete, "/v1/api-keys/a%2Fk1/", "307 ../a%2Fk1"},
 		"a trailing slash on a wrong verb":    {http.MethodPut, "/v1/models/", "404"},
 		"two trailing slashes":                {http.MethodGet, "/v1/models//", "404"},
 		"a trailing slash of another host":    {http.MethodGet, "//evil.example/", "404"},
