@@ -136,6 +136,16 @@ func TestHelpOfAJobShowsItsOwnSettingsOnly(t *testing.T) {
 	}
 }
 
+func TestHelpOfACommandWithoutSettingsShowsNone(t *testing.T) {
+	t.Parallel()
+	for _, args := range []string{"version --help", "completion bash --help", "help version"} {
+		got := runLine(t, nil, strings.Fields(args)...).out
+		if !strings.Contains(got, "\nFlags:\n") || strings.Contains(got, "--tenant-name") {
+			t.Errorf("%s: %s", args, got)
+		}
+	}
+}
+
 func TestVersionAndCompletion(t *testing.T) {
 	t.Parallel()
 	for args, want := range map[string]string{

@@ -59,8 +59,12 @@ func bind(cmd *cobra.Command, groups []config.Group) settings {
 	for _, group := range groups {
 		cmd.Flags().AddFlagSet(sets[group])
 	}
-	cmd.SetUsageFunc(func(cmd *cobra.Command) error {
-		cmd.Print(helpText(cmd, groups, sets))
+	cmd.SetUsageFunc(func(asked *cobra.Command) error {
+		shown := groups
+		if asked != cmd {
+			shown = nil // It inherits this function, but not the settings.
+		}
+		asked.Print(helpText(asked, shown, sets))
 		return nil
 	})
 	return bound
