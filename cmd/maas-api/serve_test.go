@@ -25,6 +25,7 @@ import (
 
 	"github.com/opendatahub-io/maas-operator/internal/maasapi/config"
 	"github.com/opendatahub-io/maas-operator/internal/maasapi/httpapi"
+	"github.com/opendatahub-io/maas-operator/test/testenv"
 )
 
 // output is what several goroutines write to.
@@ -48,12 +49,11 @@ func (o *output) String() string {
 // nobody is an address at which nobody listens.
 func nobody(t *testing.T) string {
 	t.Helper()
-	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	address, err := testenv.FreeAddress(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = l.Close() }()
-	return l.Addr().String()
+	return address
 }
 
 // alone is the invocation of a service whose API server and database do not exist.
