@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"sync/atomic"
 	"time"
 )
 
@@ -51,6 +52,8 @@ type Listener struct {
 	server *http.Server
 	socket net.Listener
 	done   chan error
+	// leaving is set once clients are to go elsewhere.
+	leaving atomic.Bool
 }
 
 // Listen opens the address and serves it until [Listener.Shutdown]. Nothing of it
@@ -61,8 +64,9 @@ func Listen(ctx context.Context, o ListenerOptions) (*Listener, error) {
 	if err != nil {
 		return nil, fmt.Errorf("listen for %s: %w", o.Name, err)
 	}
-	server := &http.Server{
-		Handler:           o.Handler,
+	l := &Listener{name: o.Name, socket: socket, done: make(chan error, 1)}
+	l.server = &http.Server{
+		Handler:           l.dismissing(o.Handler),
 		ReadHeaderTimeout: o.Timeouts.ReadHeader,
 		ReadTimeout:       o.Timeouts.Read,
 		WriteTimeout:      o.Timeouts.Write,
@@ -71,10 +75,26 @@ func Listen(ctx context.Context, o ListenerOptions) (*Listener, error) {
 		TLSConfig:         o.TLS,
 		ErrorLog:          slog.NewLogLogger(o.Log.With("listener", o.Name).Handler(), slog.LevelDebug),
 	}
-	l := &Listener{name: o.Name, server: server, socket: socket, done: make(chan error, 1)}
 	go func() { l.done <- l.serve() }()
 	o.Log.Info("Listening", slog.String("listener", o.Name), slog.String("address", socket.Addr().String()), slog.Bool("tls", o.TLS != nil))
 	return l, nil
+}
+
+// Leave has clients take their next requests elsewhere: each connection is closed
+// behind its next answer, which says so. Load balancers that hear that the process
+// is not ready send it no new connections, but leave those that they have; a
+// request sent on one just as it is closed would be lost.
+func (l *Listener) Leave() { l.leaving.Store(true) }
+
+// dismissing says with each answer that the connection will be closed, once the
+// listener is being left. With HTTP/2 that becomes a GOAWAY.
+func (l *Listener) dismissing(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if l.leaving.Load() {
+			w.Header().Set("Connection", "close")
+		}
+		next.ServeHTTP(w, r)
+	})
 }
 
 func (l *Listener) serve() error {

@@ -14,8 +14,8 @@ import (
 )
 
 // Stop ends the listeners in an order that loses no request: first the process
-// says that it is not ready, then it serves on while load balancers hear of it,
-// then it takes no more connections and finishes the requests in flight.
+// says that it is not ready, then it serves on while load balancers hear of it and
+// clients give up the connections that they have, then it takes no more connections and finishes the requests in flight.
 type Stop struct {
 	Health *Health
 	Clock  clock.Clock
@@ -33,6 +33,9 @@ type Stop struct {
 // cut off. A context that ends shortens the drain.
 func (s Stop) Run(ctx context.Context) error {
 	s.Health.Drain()
+	for _, l := range s.Listeners {
+		l.Leave()
+	}
 	s.Log.Info("Stopping", slog.Duration("drain", s.Drain), slog.Duration("timeout", s.Timeout))
 	s.wait(ctx)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.Timeout)

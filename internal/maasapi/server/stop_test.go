@@ -5,7 +5,10 @@ package server_test
 
 import (
 	"context"
+	"crypto/tls"
+	"io"
 	"net/http"
+	"net/http/httptrace"
 	"strings"
 	"testing"
 	"time"
@@ -107,6 +110,56 @@ func waitFor(t *testing.T, condition func() bool) {
 	}
 }
 
+// TestConnectionsEndBehindAnAnswerDuringTheDrain proves that a client which keeps its
+// connections has none left when they are closed: a request on one would be lost.
+func TestConnectionsEndBehindAnAnswerDuringTheDrain(t *testing.T) {
+	t.Parallel()
+	certificate, err := server.SelfSigned("test", []string{"127.0.0.1"}, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, config := range map[string]*tls.Config{
+		"HTTP/1.1": nil, "HTTP/2": {MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{*certificate}, NextProtos: []string{"h2", "http/1.1"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			l := listen(t, ok(), config)
+			c, scheme := client(t, certificate), "http://"
+			if config != nil {
+				scheme = "https://"
+			}
+			connections := 0
+			ask := func() {
+				t.Helper()
+				trace := httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{ConnectDone: func(string, string, error) { connections++ }})
+				r, err := http.NewRequestWithContext(trace, http.MethodPost, scheme+l.Addr().String(), http.NoBody)
+				if err != nil {
+					t.Fatal(err)
+				}
+				resp, err := c.Do(r)
+				if err != nil {
+					t.Fatal(err)
+				}
+				_, _ = io.Copy(io.Discard, resp.Body)
+				_ = resp.Body.Close()
+				if resp.Proto[:6] != name[:6] {
+					t.Errorf("the protocol is %s", resp.Proto)
+				}
+			}
+			ask()
+			ask()
+			if connections != 1 {
+				t.Fatalf("%d connections before the drain", connections)
+			}
+			l.Leave()
+			ask()
+			waitFor(t, func() bool { ask(); return connections > 1 })
+			before := connections
+			waitFor(t, func() bool { ask(); return connections > before })
+		})
+	}
+}
+
 func TestStopCutsOffWhatTakesTooLong(t *testing.T) {
 	t.Parallel()
 	entered := make(chan struct{})
@@ -134,7 +187,7 @@ func TestStopCutsOffWhatTakesTooLong(t *testing.T) {
 	}
 }
 
-func TestSecondSignalShortensTheDrain(t *testing.T) {
+func TestAContextThatEndsShortensTheDrain(t *testing.T) {
 	t.Parallel()
 	log, _ := logger()
 	ctx, cancel := contextOf(t)
