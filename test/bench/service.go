@@ -61,8 +61,10 @@ func (s *serving) perform(ctx context.Context, what scenario, result *Scenario) 
 func (s *serving) start(ctx context.Context) (err error) {
 	s.say("starting an API server and a database")
 	s.stage, err = service.Start(ctx, service.Options{
-		Binary:   s.options.ServiceBinary,
-		Postgres: postgres.Options{Settings: map[string]string{"shared_preload_libraries": "pg_stat_statements"}},
+		Binary: s.options.ServiceBinary,
+		Postgres: postgres.Options{Settings: map[string]string{
+			"shared_preload_libraries": "pg_stat_statements", "shared_buffers": "512MB", "max_wal_size": "4GB",
+		}},
 		Report: func(err error) {
 			s.mu.Lock()
 			defer s.mu.Unlock()
