@@ -55,7 +55,7 @@ func (x *Index) poll(ctx context.Context) {
 func (x *Index) pause(ctx context.Context, began int64) []chan error {
 	passed := time.Duration(x.elapsed() - began)
 	if passed >= x.opts.PollInterval {
-		return nil
+		return x.alsoWaiting(nil)
 	}
 	due := x.opts.Clock.NewTimer(x.opts.PollInterval - passed)
 	defer due.Stop()
@@ -71,7 +71,7 @@ func (x *Index) pause(ctx context.Context, began int64) []chan error {
 		case <-ctx.Done():
 			return nil
 		case w := <-x.refreshes:
-			return x.alsoWaiting(w)
+			return x.alsoWaiting([]chan error{w})
 		case <-gap:
 			gap, nudges = nil, x.nudges
 		case <-nudges:
@@ -82,8 +82,8 @@ func (x *Index) pause(ctx context.Context, began int64) []chan error {
 	}
 }
 
-func (x *Index) alsoWaiting(first chan error) []chan error {
-	waiting := []chan error{first}
+// alsoWaiting adds everybody else who waits for a poll now.
+func (x *Index) alsoWaiting(waiting []chan error) []chan error {
 	for {
 		select {
 		case w := <-x.refreshes:

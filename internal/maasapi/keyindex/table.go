@@ -162,9 +162,10 @@ func (t *table) apply(c *Change, began, now int64) {
 		t.remove(s, c.Digest)
 	case held == nil && ended:
 		// What is not held need not be forgotten.
-	case held != nil && held.ended() && !ended && held.verified.Load() >= began:
-		// The key was looked up since the poll began, and had ended: the poll may
-		// have read it before that. If not, the next one reads it again.
+	case held != nil && held.ended() && !ended:
+		// The key may have been looked up after the poll read it: its end must not be
+		// undone. If somebody switched it on again, the next look-up says so.
+		t.remove(s, c.Digest)
 	default:
 		e := t.put(s, c.Digest, &c.Record, began)
 		if held == nil {
@@ -206,7 +207,7 @@ func (s *shard) victim(keep apikey.Digest, now int64) (apikey.Digest, bool) {
 		if digest == keep {
 			continue
 		}
-		age := int64(second - e.used.Load())
+		age := max(0, int64(second)-int64(e.used.Load())) // It may have been used since.
 		if e.ended() {
 			age += math.MaxUint32
 		}
