@@ -99,16 +99,3 @@ func (s *Store) inBatches(ctx context.Context, name, statement string, args ...a
 		}
 	}
 }
-
-const expireKeys = `UPDATE api_keys SET status = 'expired'
-WHERE tenant = $1 AND id = ANY($2) AND status = 'active' AND expires_at <= now()`
-
-// MarkExpired stores that keys have expired, so that what reads the table without
-// looking at the time sees it too. Keys that have not are passed over. It returns
-// how many it marked.
-func (s *Store) MarkExpired(ctx context.Context, ids []string) (int64, error) {
-	if len(ids) == 0 {
-		return 0, nil
-	}
-	return s.changeMany(ctx, "mark expired keys", expireKeys, s.opts.Tenant, ids)
-}

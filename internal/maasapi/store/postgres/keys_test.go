@@ -115,21 +115,6 @@ func TestAKeyIsRevokedOnce(t *testing.T) {
 	}
 }
 
-func TestWhatIsStoredAsExpiredIsOnlyWhatHas(t *testing.T) {
-	t.Parallel()
-	url := migrated(t, routes[0].database(t))
-	s := open(t, url)
-	insert(t, s, makeKey("live"), makeKey("past", func(k *apikey.NewKey) { k.ExpiresAt = now().Add(-time.Hour) }))
-	n, err := s.MarkExpired(t.Context(), []string{"live", "past", "missing"})
-	if err != nil || n != 1 {
-		t.Errorf("marked %d, %v", n, err)
-	}
-	conn := sqlConn(t, url)
-	if got := status(t, conn, "live") + " " + status(t, conn, "past"); got != "active expired" {
-		t.Errorf("they are %s", got)
-	}
-}
-
 // isolation calls every method of one tenant that another tenant's key could be
 // reached with.
 func TestNoMethodReachesAnotherTenantsKeys(t *testing.T) {
@@ -158,7 +143,6 @@ func TestNoMethodReachesAnotherTenantsKeys(t *testing.T) {
 				"revoke active": func() (int64, error) { return ours.RevokeActive(t.Context(), apikey.Scope{Subscription: "gold"}) },
 				"revoke tenant": func() (int64, error) { return ours.RevokeTenant(t.Context()) },
 				"clean up":      func() (int64, error) { return ours.DeleteExpiredEphemeral(t.Context()) },
-				"mark expired":  func() (int64, error) { return ours.MarkExpired(t.Context(), []string{"live", "past"}) },
 			} {
 				if n, err := count(); n != 0 || err != nil {
 					t.Errorf("%s: %d, %v", name, n, err)
