@@ -192,7 +192,7 @@ func (c *Cache) touch() {
 
 func (c *Cache) skip(resource string) func(types.NamespacedName, error) {
 	return func(key types.NamespacedName, err error) {
-		c.options.Log.Error("Leaving out an object that cannot be understood", "resource", resource, "namespace", key.Namespace, "name", key.Name, "err", err)
+		c.options.Log.Error("Leaving out an object that cannot be understood", "resource", resource, "namespace", key.Namespace, "name", key.Name, "error", err)
 	}
 }
 

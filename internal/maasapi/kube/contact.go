@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// silence is how long an open watch may say nothing before it counts as dead. The
+// longestSilence is how long an open watch may say nothing before it counts as dead. The
 // API server sends a bookmark every minute even when nothing changes.
 const longestSilence = 150 * time.Second
 

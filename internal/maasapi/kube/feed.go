@@ -165,7 +165,7 @@ func (f *feed) note(err error) {
 	case "":
 		f.log.Info("Following a kind again", "resource", f.resource.Resource)
 	default:
-		f.log.Error("Cannot follow a kind; retrying", "resource", f.resource.Resource, "namespace", f.namespace, "problem", problem, "err", err)
+		f.log.Error("Cannot follow a kind; retrying", "resource", f.resource.Resource, "namespace", f.namespace, "problem", problem, "error", err)
 	}
 }
 

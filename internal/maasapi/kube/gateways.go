@@ -111,7 +111,7 @@ func (g *Gateways) GatewayAddress(ctx context.Context) (string, error) {
 		}
 	}
 	if after.address != before.address || (after.err == nil) != (before.err == nil) {
-		g.options.Log.Info("Looked up the gateway's Service", "gateway", g.options.Gateway.String(), "address", after.address, "err", err)
+		g.options.Log.Info("Looked up the gateway's Service", "gateway", g.options.Gateway.String(), "address", after.address, "error", err)
 	}
 	g.found.Store(after)
 	return after.address, after.err
