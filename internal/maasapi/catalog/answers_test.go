@@ -5,6 +5,7 @@ package catalog_test
 
 import (
 	"errors"
+	"io"
 	"net/http"
 	"strings"
 	"sync/atomic"
@@ -66,6 +67,35 @@ func TestAnswersOfAModel(t *testing.T) {
 				t.Errorf("%d requests, want %d", got, tc.requests)
 			}
 		})
+	}
+}
+
+// switching changes to another protocol, which nobody asked for, and says nothing
+// more until the other side is gone.
+func switching(end time.Time) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		conn, _, err := http.NewResponseController(w).Hijack()
+		if err != nil {
+			return
+		}
+		defer func() { _ = conn.Close() }()
+		_, _ = io.WriteString(conn, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n")
+		_ = conn.SetReadDeadline(end)
+		_, _ = io.Copy(io.Discard, conn)
+	}
+}
+
+func TestModelThatSwitchesProtocolsHoldsNobodyUp(t *testing.T) {
+	t.Parallel()
+	wall := clock.RealClock{}
+	start := wall.Now()
+	g := newGateway(t, map[string]http.HandlerFunc{"/llm/granite/v1/models": switching(start.Add(10 * time.Second))})
+	l := newCatalog(t, g, func(o *catalog.Options) { o.TryTimeout = 300 * time.Millisecond }).list(t, gold(model("granite")).query())
+	if diff := cmp.Diff("complete", shown(l)); diff != "" {
+		t.Errorf("listing (-want +got):\n%s", diff)
+	}
+	if took := wall.Since(start); took > 5*time.Second {
+		t.Errorf("took %s with a bound of 300 ms", took)
 	}
 }
 

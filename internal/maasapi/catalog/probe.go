@@ -213,7 +213,11 @@ func (p *prober) send(ctx context.Context, q question) (int, error) {
 	if err != nil {
 		return 0, tried(ctx, err)
 	}
-	_, _ = io.CopyN(io.Discard, response.Body, drained) // An answer that breaks off was an answer.
+	// What follows a switch of protocols is a bare connection: no context ends its
+	// reading.
+	if response.StatusCode != http.StatusSwitchingProtocols {
+		_, _ = io.CopyN(io.Discard, response.Body, drained) // An answer that breaks off was an answer.
+	}
 	_ = response.Body.Close()
 	return response.StatusCode, nil
 }
