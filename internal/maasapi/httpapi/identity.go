@@ -26,6 +26,9 @@ const (
 	headerAuthorization = "Authorization"
 
 	keyPrefix = "sk-oai-"
+
+	// blanks are the white space of HTTP and JSON.
+	blanks = " \t\r\n"
 )
 
 var errGroups = errors.New("the list of groups is neither a JSON array of strings nor words in brackets")
@@ -73,8 +76,8 @@ func Optional(h func(http.ResponseWriter, *http.Request, *Identity)) http.Handle
 // identityOf returns the identity, or the reference of the fault. A header that
 // comes twice is a fault too: nothing tells which of the two the gateway wrote.
 func identityOf(r *http.Request) (Identity, string) {
-	names := r.Header[HeaderUsername]
-	if len(names) != 1 || strings.TrimSpace(names[0]) == "" || !utf8.ValidString(names[0]) {
+	name, ok := usernameOf(r)
+	if !ok {
 		return Identity{}, RefUsername
 	}
 	lists := r.Header[HeaderGroup]
@@ -88,7 +91,19 @@ func identityOf(r *http.Request) (Identity, string) {
 	if err != nil {
 		return Identity{}, RefGroupsSyntax
 	}
-	return Identity{Username: strings.TrimSpace(names[0]), Groups: groups}, ""
+	return Identity{Username: name, Groups: groups}, ""
+}
+
+// usernameOf returns the one name without the white space that HTTP allows around
+// it. Other white space at its ends is part of the name, and without it the name
+// would be somebody else's: such a name is refused.
+func usernameOf(r *http.Request) (string, bool) {
+	names := r.Header[HeaderUsername]
+	if len(names) != 1 || !utf8.ValidString(names[0]) {
+		return "", false
+	}
+	name := strings.Trim(names[0], blanks)
+	return name, name != "" && name == strings.TrimSpace(name)
 }
 
 func present(r *http.Request, name string) bool {
@@ -102,8 +117,9 @@ func present(r *http.Request, name string) bool {
 
 // ParseGroups reads the value of [HeaderGroup]: a JSON array of strings, or words
 // in brackets ("[a b c]"). Elements are trimmed and blank ones dropped; the list
-// may be empty, because the owner of a key may have had no group. The error has
-// a constant text: it does not repeat the value.
+// may be empty, because the owner of a key may have had no group. White space
+// outside ASCII belongs to a name: without it, the name would be another group's.
+// The error has a constant text: it does not repeat the value.
 func ParseGroups(header string) ([]string, error) {
 	text := strings.TrimSpace(header)
 	if len(text) < 2 || text[0] != '[' || text[len(text)-1] != ']' || !utf8.ValidString(text) {
@@ -115,11 +131,11 @@ func ParseGroups(header string) ([]string, error) {
 		if strings.ContainsAny(inside, `"[]{},`) {
 			return nil, errGroups
 		}
-		groups = strings.Fields(inside)
+		groups = strings.FieldsFunc(inside, func(r rune) bool { return strings.ContainsRune(blanks, r) })
 	}
 	kept := make([]string, 0, len(groups))
 	for _, group := range groups {
-		if group = strings.TrimSpace(group); group != "" {
+		if group = strings.Trim(group, blanks); group != "" {
 			kept = append(kept, group)
 		}
 	}

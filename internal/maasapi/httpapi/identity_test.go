@@ -23,13 +23,16 @@ func TestParseGroups(t *testing.T) {
 		want    []string
 		wantErr bool
 	}{
-		"a JSON array":                   {header: `["a","b"]`, want: []string{"a", "b"}},
-		"one element":                    {header: `["a"]`, want: []string{"a"}},
-		"a word in brackets":             {header: `[a]`, want: []string{"a"}},
-		"words in brackets":              {header: `[a b c]`, want: []string{"a", "b", "c"}},
-		"white space around":             {header: "  [ a  b ]\t", want: []string{"a", "b"}},
-		"elements are trimmed":           {header: `[" a ","b "]`, want: []string{"a", "b"}},
-		"an order that is kept":          {header: `["z","a","z"]`, want: []string{"z", "a", "z"}},
+		"a JSON array":          {header: `["a","b"]`, want: []string{"a", "b"}},
+		"one element":           {header: `["a"]`, want: []string{"a"}},
+		"a word in brackets":    {header: `[a]`, want: []string{"a"}},
+		"words in brackets":     {header: `[a b c]`, want: []string{"a", "b", "c"}},
+		"white space around":    {header: "  [ a  b ]\t", want: []string{"a", "b"}},
+		"elements are trimmed":  {header: `[" a ","b "]`, want: []string{"a", "b"}},
+		"an order that is kept": {header: `["z","a","z"]`, want: []string{"z", "a", "z"}},
+		// Trimmed, these would be another group's name.
+		"spaces of Unicode are kept":     {header: `["a\u00a0","\u2003b"]`, want: []string{"a\u00a0", "\u2003b"}},
+		"they part no words":             {header: "[a\u2003b]", want: []string{"a\u2003b"}},
 		"nobody's groups":                {header: `[]`, want: []string{}},
 		"only a blank in brackets":       {header: `[ ]`, want: []string{}},
 		"blank elements are dropped":     {header: `["  ",""]`, want: []string{}},
@@ -87,7 +90,11 @@ func TestIdentity(t *testing.T) {
 		"two users":                  {headers{user: {"ann", "bob"}, group: {`["a"]`}}, "001", "001"},
 		"two lists of groups":        {headers{user: {"ann"}, group: {`["a"]`, `["b"]`}}, "003", "003"},
 		"a name that is no text":     {headers{user: {"\xff"}, group: {`["a"]`}}, "001", "001"},
-		"a tenant is not believed":   {headers{user: {"ann"}, group: {`["a"]`}, "X-Maas-Tenant": {"red"}}, "ann [a]", "ann [a]"},
+		// Trimmed, these would be somebody else's name.
+		"a name that ends with a space of Unicode":   {headers{user: {"ann\u00a0"}, group: {`["a"]`}}, "001", "001"},
+		"a name that begins with a space of Unicode": {headers{user: {"\u2003ann"}, group: {`["a"]`}}, "001", "001"},
+		"a name with a space of Unicode inside":      {headers{user: {"ann\u00a0b"}, group: {`["a"]`}}, "ann\u00a0b [a]", "ann\u00a0b [a]"},
+		"a tenant is not believed":                   {headers{user: {"ann"}, group: {`["a"]`}, "X-Maas-Tenant": {"red"}}, "ann [a]", "ann [a]"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
