@@ -194,6 +194,27 @@ func TestCreateRefusesOtherGroups(t *testing.T) {
 	}
 }
 
+func TestNameOfTheCallerIsBounded(t *testing.T) {
+	t.Parallel()
+	// The store could not keep longer ones in its indexes.
+	for name, tooLong := range map[string]bool{strings.Repeat("é", 512): false, strings.Repeat("é", 513): true} {
+		w := apikeytest.NewWorld(t)
+		_, created := w.Create(t.Context(), apikeytest.Member(name), apikey.CreateRequest{Name: "k"})
+		_, searched := w.Search(t.Context(), apikeytest.Member(name), apikey.SearchRequest{})
+		for call, err := range map[string]error{"Create": created, "Search": searched} {
+			if !tooLong {
+				if err != nil {
+					t.Errorf("%s with a name of 512 characters: %v", call, err)
+				}
+				continue
+			}
+			if kind, _, message := apikeytest.CodeOf(t, err); kind != apikey.KindInvalid || message != "The name of the caller cannot exceed 512 characters" {
+				t.Errorf("%s with a name of 513 characters: %v, %q", call, kind, message)
+			}
+		}
+	}
+}
+
 func TestCreateReportsFaultsInTheirOrder(t *testing.T) {
 	t.Parallel()
 	actor := apikey.Actor{Username: "alice", Groups: []string{"a b"}}

@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"strconv"
+	"unicode/utf8"
 
 	"github.com/google/uuid"
 	"github.com/prometheus/client_golang/prometheus"
@@ -137,6 +139,9 @@ func (s *Service) Limits() Limits { return s.limits }
 func checkActor(a Actor) error {
 	if a.Username == "" || !storable(a.Username) {
 		return invalid("The name of the caller is no valid UTF-8 text")
+	}
+	if utf8.RuneCountInString(a.Username) > maxFilter {
+		return invalid("The name of the caller cannot exceed " + strconv.Itoa(maxFilter) + " characters")
 	}
 	return nil
 }
