@@ -153,39 +153,39 @@ type Model struct {
 
 // Create makes a key.
 func (c Client) Create(ctx context.Context, k CreateKey) (created CreatedKey, err error) {
-	err = c.Call(ctx, http.MethodPost, "/v1/api-keys", k, http.StatusCreated, &created)
+	err = c.call(ctx, ask{http.MethodPost, "/v1/api-keys", k, http.StatusCreated}, &created)
 	c.used.Secret(created.Key)
 	return created, err
 }
 
 // Get returns a key.
 func (c Client) Get(ctx context.Context, id string) (k Key, err error) {
-	err = c.Call(ctx, http.MethodGet, "/v1/api-keys/"+id, nil, http.StatusOK, &k)
+	err = c.call(ctx, ask{http.MethodGet, "/v1/api-keys/" + id, nil, http.StatusOK}, &k)
 	return k, err
 }
 
 // Revoke ends a key.
 func (c Client) Revoke(ctx context.Context, id string) (k Key, err error) {
-	err = c.Call(ctx, http.MethodDelete, "/v1/api-keys/"+id, nil, http.StatusOK, &k)
+	err = c.call(ctx, ask{http.MethodDelete, "/v1/api-keys/" + id, nil, http.StatusOK}, &k)
 	return k, err
 }
 
 // Search returns a page of keys.
 func (c Client) Search(ctx context.Context, body any) (page KeyList, err error) {
-	err = c.Call(ctx, http.MethodPost, "/v1/api-keys/search", body, http.StatusOK, &page)
+	err = c.call(ctx, ask{http.MethodPost, "/v1/api-keys/search", body, http.StatusOK}, &page)
 	return page, err
 }
 
 // BulkRevoke ends many keys.
 func (c Client) BulkRevoke(ctx context.Context, body any) (done Revoked, err error) {
-	err = c.Call(ctx, http.MethodPost, "/v1/api-keys/bulk-revoke", body, http.StatusOK, &done)
+	err = c.call(ctx, ask{http.MethodPost, "/v1/api-keys/bulk-revoke", body, http.StatusOK}, &done)
 	return done, err
 }
 
 // Validate asks as the gateway does whether a key is valid.
 func (c Client) Validate(ctx context.Context, key string) (v Verdict, err error) {
 	c.used.Secret(key)
-	err = c.Call(ctx, http.MethodPost, "/internal/v1/api-keys/validate", map[string]string{"key": key}, http.StatusOK, &v)
+	err = c.call(ctx, ask{http.MethodPost, "/internal/v1/api-keys/validate", map[string]string{"key": key}, http.StatusOK}, &v)
 	return v, err
 }
 
@@ -193,19 +193,19 @@ func (c Client) Validate(ctx context.Context, key string) (v Verdict, err error)
 func (c Client) Select(ctx context.Context, r SelectRequest) (s Selection, err error) {
 	c.used.Secret(r.Username)
 	c.used.Secret(r.Groups...)
-	err = c.Call(ctx, http.MethodPost, "/internal/v1/subscriptions/select", r, http.StatusOK, &s)
+	err = c.call(ctx, ask{http.MethodPost, "/internal/v1/subscriptions/select", r, http.StatusOK}, &s)
 	return s, err
 }
 
 // Subscriptions lists the caller's.
 func (c Client) Subscriptions(ctx context.Context) (list []Subscription, err error) {
-	err = c.Call(ctx, http.MethodGet, "/v1/subscriptions", nil, http.StatusOK, &list)
+	err = c.call(ctx, ask{http.MethodGet, "/v1/subscriptions", nil, http.StatusOK}, &list)
 	return list, err
 }
 
 // SubscriptionsOf lists the caller's that include a model.
 func (c Client) SubscriptionsOf(ctx context.Context, model string) (list []Subscription, err error) {
-	err = c.Call(ctx, http.MethodGet, "/v1/model/"+model+"/subscriptions", nil, http.StatusOK, &list)
+	err = c.call(ctx, ask{http.MethodGet, "/v1/model/" + model + "/subscriptions", nil, http.StatusOK}, &list)
 	return list, err
 }
 
@@ -214,6 +214,6 @@ func (c Client) Models(ctx context.Context) ([]Model, error) {
 	var list struct {
 		Data []Model `json:"data"`
 	}
-	err := c.Call(ctx, http.MethodGet, "/v1/models", nil, http.StatusOK, &list)
+	err := c.call(ctx, ask{http.MethodGet, "/v1/models", nil, http.StatusOK}, &list)
 	return list.Data, err
 }

@@ -40,7 +40,7 @@ type Client struct {
 // answer is compared with the OpenAPI documents.
 func (r *Replica) Client() Client {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
-	transport.TLSClientConfig = &tls.Config{InsecureSkipVerify: true} //nolint:gosec // The certificate is made at start, for other names.
+	transport.TLSClientConfig = &tls.Config{InsecureSkipVerify: true} // It is made at start, for other names.
 	transport.MaxIdleConnsPerHost = 64
 	return r.stage.client(r.URL(), r.InternalURL(), transport)
 }
@@ -181,14 +181,21 @@ func encode(body any) (io.Reader, error) {
 	}
 }
 
-// Call is [Client.Do] and decodes an answer of the wanted status.
-func (c Client) Call(ctx context.Context, method, path string, body any, status int, into any) error {
-	response, err := c.Do(ctx, method, path, body)
+// ask is a request and the status of the answer that is wanted.
+type ask struct {
+	method, path string
+	body         any
+	status       int
+}
+
+// call is [Client.Do] and decodes the wanted answer.
+func (c Client) call(ctx context.Context, a ask, into any) error {
+	response, err := c.Do(ctx, a.method, a.path, a.body)
 	if err != nil {
 		return err
 	}
-	if response.Status != status {
-		return fmt.Errorf("%s %s: got %s, want %d", method, path, response, status)
+	if response.Status != a.status {
+		return fmt.Errorf("%s %s: got %s, want %d", a.method, a.path, response, a.status)
 	}
 	return response.Into(into)
 }

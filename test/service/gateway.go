@@ -16,6 +16,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/wait"
@@ -123,10 +124,7 @@ func (g *Gateway) args(o GatewayOptions) ([]string, error) {
 		g.stage.Used.Secret(token, who.Username)
 		g.stage.Used.Secret(who.Groups...)
 	}
-	hostnames := Hostname
-	for _, name := range o.Hostnames {
-		hostnames += "," + name
-	}
+	hostnames := strings.Join(append([]string{Hostname}, o.Hostnames...), ",")
 	args := []string{
 		"--kubeconfig=" + g.stage.Env.Kubeconfig(), "--listen=" + g.Address, "--address-file=" + g.log + ".address", "--ca-out=" + g.CAFile,
 		"--hostnames=" + hostnames, "--gateway=" + GatewayNamespace + "/" + GatewayName, "--maas-api=" + o.Replica.InternalURL(),

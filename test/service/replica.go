@@ -76,7 +76,10 @@ func (s *Stage) Up(ctx context.Context, o ReplicaOptions) (*Replica, error) {
 	if err != nil {
 		return nil, err
 	}
-	return r, r.Start(ctx)
+	if err := r.Start(ctx); err != nil {
+		return nil, err
+	}
+	return r, nil
 }
 
 // Start runs the program and returns when it is ready.

@@ -117,7 +117,10 @@ func Start(ctx context.Context, o Options) (_ *Stage, err error) {
 	if err := s.startServers(ctx); err != nil {
 		return nil, err
 	}
-	return s, s.prepareCluster(ctx)
+	if err := s.prepareCluster(ctx); err != nil {
+		return nil, err
+	}
+	return s, nil
 }
 
 // startServers starts both servers and builds the program, at the same time.

@@ -4,7 +4,6 @@
 package service_test
 
 import (
-	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -112,7 +111,7 @@ func (c corner) holder() service.Client { return c.user().Bearer(c.token()) }
 
 // behind is what makes a model reachable: its route, which leads to its server,
 // and the policy that guards it, as generated.
-func behind(ctx SpecContext, model types.NamespacedName, answers http.HandlerFunc) []client.Object {
+func behind(model types.NamespacedName, answers http.HandlerFunc) []client.Object {
 	GinkgoHelper()
 	servers.mu.Lock()
 	servers.answers[model.Name] = answers
@@ -147,7 +146,7 @@ func (c corner) serve(ctx SpecContext, answers map[string]http.HandlerFunc, more
 	objects := more
 	for name, answer := range answers {
 		names = append(names, name)
-		objects = append(objects, behind(ctx, c.model(name), answer)...)
+		objects = append(objects, behind(c.model(name), answer)...)
 		objects = append(objects, c.ready(name).Obj())
 	}
 	if len(names) > 0 {
@@ -158,7 +157,7 @@ func (c corner) serve(ctx SpecContext, answers map[string]http.HandlerFunc, more
 	for _, name := range names {
 		// The gateway hears of routes and policies by itself.
 		Eventually(func() string {
-			return fmt.Sprint(get(ctx, through, "/"+c.model(name).String()+"/seen-by-the-gateway"))
+			return get(ctx, through, "/"+c.model(name).String()+"/seen-by-the-gateway").String()
 		}).ShouldNot(Or(ContainSubstring("no HTTPRoute matches"), Equal("403 Access denied")))
 	}
 }

@@ -98,8 +98,11 @@ var _ = Describe("The cleanup job", func() {
 	It("deletes ephemeral keys half an hour after their expiry, and nothing else (E-72)", func(ctx SpecContext) {
 		user := unique("owner")
 		for _, s := range []stored{
-			{ephemeral: true, expires: "-1 hour"}, {ephemeral: true, expires: "-2 hours", status: "revoked"},
-			{ephemeral: true, expires: "-10 minutes"}, {ephemeral: true, expires: "1 hour"}, {expires: "-2 hours"},
+			{ephemeral: true, expires: "-1 hour"},
+			{ephemeral: true, expires: "-2 hours", status: "revoked"},
+			{ephemeral: true, expires: "-10 minutes"},
+			{ephemeral: true, expires: "1 hour"},
+			{expires: "-2 hours"},
 			{ephemeral: true, expires: "-2 hours", tenant: strangerTenant},
 		} {
 			s.user = user

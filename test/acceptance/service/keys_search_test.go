@@ -90,8 +90,10 @@ var _ = Describe("A search for keys", func() {
 	It("goes by the status of now (E-55)", func(ctx SpecContext) {
 		owner, name := member()
 		for _, s := range []stored{
-			{name: "active", expires: "1 day"}, {name: "revoked", status: "revoked", expires: "-1 day"},
-			{name: "noted", status: "expired", expires: "-1 day"}, {name: "unnoted", expires: "-1 day"},
+			{name: "active", expires: "1 day"},
+			{name: "revoked", status: "revoked", expires: "-1 day"},
+			{name: "noted", status: "expired", expires: "-1 day"},
+			{name: "unnoted", expires: "-1 day"},
 		} {
 			s.user = name
 			foundKey(ctx, s)

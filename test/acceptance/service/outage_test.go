@@ -154,5 +154,6 @@ var _ = Describe("An API server that does not answer", Serial, func() {
 		Expect(time.Since(begin)).To(BeNumerically("<", bound))
 		Expect(on.ThawAPIServer()).To(Succeed())
 		Expect(must(owner.Get(ctx, key.ID)).Status).To(Equal("active"))
+		Eventually(func() service.Response { return get(ctx, foreign, keysPath+"/"+key.ID) }).Should(exactly(http.StatusNotFound, notFoundBody), "a failure is not remembered")
 	})
 })

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 
@@ -148,6 +149,25 @@ var _ = Describe("The program", func() {
 		Expect(run(ctx, []string{"version"})).To(And(HaveField("Code", 0), HaveField("Stdout", HavePrefix("maas-api version "))))
 		Expect(run(ctx, []string{"--help"})).To(HaveField("Stdout", And(ContainSubstring("--tenant-name"), ContainSubstring("TENANT_NAME"))))
 		Expect(run(ctx, []string{"serve", "--no-such-flag"})).To(refused("no-such-flag"))
+	})
+
+	It("takes over a table that an earlier release left, with its rows (E-146 fixed: no start)", func(ctx SpecContext) {
+		url := must(on.Postgres.NewDatabase(ctx))
+		earlier := must(pgx.Connect(ctx, url))
+		_, err := earlier.Exec(ctx, `
+			CREATE TABLE schema_migrations (version bigint NOT NULL PRIMARY KEY, dirty boolean NOT NULL);
+			INSERT INTO schema_migrations VALUES (2, false);
+			CREATE TABLE api_keys (id TEXT PRIMARY KEY, username TEXT NOT NULL, name TEXT NOT NULL, description TEXT, key_hash TEXT NOT NULL,
+				status TEXT NOT NULL DEFAULT 'active' CONSTRAINT api_keys_status_check CHECK (status IN ('active', 'revoked', 'expired')),
+				user_groups TEXT[] NOT NULL, created_at TIMESTAMPTZ NOT NULL DEFAULT NOW(), expires_at TIMESTAMPTZ, last_used_at TIMESTAMPTZ,
+				ephemeral BOOLEAN NOT NULL DEFAULT FALSE);
+			CREATE UNIQUE INDEX idx_api_keys_key_hash ON api_keys (key_hash);
+			INSERT INTO api_keys (id, username, name, key_hash, user_groups) VALUES (gen_random_uuid()::text, 'somebody', 'old', '`+earlierHash+`', '{a}')`)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(earlier.Close(ctx)).To(Succeed())
+		r := up(ctx, service.ReplicaOptions{Name: unique("heir"), Database: url})
+		Expect(reasonOf(ctx, r, earlierKey)).To(Equal("key has no subscription bound"), "that release knew of none")
+		Expect(r.Stop()).To(Succeed())
 	})
 
 	It("starts while others start on an empty database, and with a pooler in between", func(ctx SpecContext) {

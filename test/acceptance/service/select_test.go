@@ -6,7 +6,6 @@ package service_test
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"fmt"
 	"net/http"
 	"strings"
 
@@ -257,6 +256,6 @@ var _ = Describe("The selection of a subscription", func() {
 // newNamespace creates one.
 func newNamespace(ctx SpecContext, name string) string {
 	GinkgoHelper()
-	Expect(on.Admin.Create(ctx, namespaceObject(name))).To(Succeed(), fmt.Sprint(name))
+	Expect(on.Admin.Create(ctx, namespaceObject(name))).To(Succeed(), name)
 	return name
 }
