@@ -3,10 +3,11 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Runs the quick suites of the main module, or of the packages named, and those
-# of the modules below hack/ that have tests. Writes the events of
-# "go test -json" to standard output, for testreport.
+# of the modules below hack/ that have tests; or the suites that need the programs
+# of others, see below. Writes the events of "go test -json" to standard output,
+# for testreport.
 #
-# Usage: hack/test.sh [-race] PACKAGE...
+# Usage: hack/test.sh [-race] PACKAGE... | hack/test.sh engines
 set -euo pipefail
 
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -18,15 +19,23 @@ status=0
 # test cache does not know of: -count=1.
 packages() { go test -mod=readonly -json -count=1 -p "$1" -timeout 20m "${@:2}" || status=$?; }
 
-if [[ $* == "-race ./..." ]]; then
+# What runs with "engines", and not with "./...": the whole development stack with
+# its model simulator, and maas-api in several replicas with what befalls their
+# database.
+engines='/test/(cmd/devstack/e2e|simulator|coherence)$'
+
+if [[ $* == engines ]]; then
+	mapfile -t chosen < <(go list -mod=readonly ./... | grep -E "${engines}")
+	packages 1 "${chosen[@]}"
+elif [[ ${*: -1} == ./... ]]; then
 	# The race detector makes a program many times slower. It has nothing to find
 	# in the suites that run the operator as a process of its own, nor in the pure
 	# packages, which start no goroutine.
-	mapfile -t all < <(go list -mod=readonly ./...)
+	mapfile -t all < <(go list -mod=readonly ./... | grep -vE "${engines}")
 	mapfile -t plain < <(printf '%s\n' "${all[@]}" | grep -E '/(test|internal/desired|internal/entitlement|internal/celtext)(/|$)')
 	mapfile -t raced < <(printf '%s\n' "${all[@]}" | grep -vE '/(test|internal/desired|internal/entitlement|internal/celtext)(/|$)')
-	packages 2 -race "${raced[@]}"
-	packages 3 "${plain[@]}" # They wait for much of their time.
+	packages 3 "${@:1:$#-1}" "${raced[@]}" # They wait for much of their time.
+	packages 3 "${plain[@]}"
 else
 	packages 2 "$@"
 fi
