@@ -46,6 +46,9 @@ func (s *Service) Create(ctx context.Context, a Actor, r CreateRequest) (Created
 	lifetime, err := s.lifetime(ctx, a, r.ExpiresIn, r.Ephemeral)
 	if err != nil {
 		s.countMint(err)
+		if !breaksRule(err) {
+			s.audit(ctx, AuditEvent{Action: ActionCreate, Actor: a.Username, TargetSubscription: strings.TrimSpace(r.Subscription)}, err)
+		}
 		return Created{}, err
 	}
 	k.ExpiresAt = k.CreatedAt.Add(lifetime).Truncate(time.Microsecond)
@@ -59,6 +62,12 @@ func (s *Service) Create(ctx context.Context, a Actor, r CreateRequest) (Created
 	}
 	s.audit(ctx, event, err)
 	return created, err
+}
+
+// breaksRule tells that a request is wrong in itself, whoever makes it.
+func breaksRule(err error) bool {
+	var e *Error
+	return errors.As(err, &e) && e.Kind == KindInvalid
 }
 
 // draft checks what needs neither a decision nor the store.

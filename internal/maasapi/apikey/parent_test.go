@@ -9,6 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
 	"github.com/opendatahub-io/maas-operator/internal/maasapi/apikey"
 	"github.com/opendatahub-io/maas-operator/internal/maasapi/apikey/apikeytest"
 )
@@ -91,6 +94,44 @@ func TestKeysAreMadeWithOnesOwnKeyOnly(t *testing.T) {
 			}
 			if w.Store.Calls("Insert") != 0 {
 				t.Error("a key was stored nevertheless")
+			}
+		})
+	}
+}
+
+func TestRefusedUseOfAKeyToMakeAnotherIsAudited(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		owner     string
+		err       error
+		expiresIn string
+		want      []apikey.Result
+	}{
+		"a key of somebody else":             {owner: "bob", want: []apikey.Result{apikey.ResultDenied}},
+		"a key that cannot be found out":     {owner: "alice", err: errors.New("no database"), want: []apikey.Result{apikey.ResultFailed}},
+		"a life that breaks a rule: nothing": {owner: "alice", expiresIn: `"2h"`},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := apikeytest.NewWorld(t)
+			w.Held.Err = test.err
+			w.Held.Hold(t, held, test.owner, time.Hour)
+			request := apikey.CreateRequest{Name: "k", Subscription: " free "}
+			if test.expiresIn != "" {
+				request.ExpiresIn = json.RawMessage(test.expiresIn)
+			}
+			if _, err := w.Create(t.Context(), holderOf("alice"), request); err == nil {
+				t.Error("a key was made")
+			}
+			var want []apikey.AuditEvent
+			for _, result := range test.want {
+				want = append(want, apikey.AuditEvent{
+					Action: apikey.ActionCreate, Result: result, Actor: "alice", Tenant: apikeytest.Tenant, TargetSubscription: "free",
+				})
+			}
+			if diff := cmp.Diff(want, w.Audit.Events(), cmpopts.EquateEmpty()); diff != "" {
+				t.Errorf("audited (-want +got):\n%s", diff)
 			}
 		})
 	}
