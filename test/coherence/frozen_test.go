@@ -81,11 +81,11 @@ func (b *blackout) revoke(ctx context.Context) {
 	b.revocation, b.revocationStatus = time.Since(began), response.Status
 }
 
-// within lists sights that were asked for between two moments.
+// within lists sights that were asked for and answered between two moments.
 func within(sights []sight, from, to time.Time) []sight {
 	var out []sight
 	for _, s := range sights {
-		if !s.asked.Before(from) && s.asked.Before(to) {
+		if !s.asked.Before(from) && s.answered.Before(to) {
 			out = append(out, s)
 		}
 	}
