@@ -19,6 +19,10 @@ const (
 	DefaultMaxBody = 1 << 20
 	// MaxDepth is how deep objects and arrays of a request body may nest.
 	MaxDepth = 32
+	// MaxValues is how many commas may part the members and elements of a request
+	// body: many more than any call has use for, and few enough that the values take
+	// no multiple of the text's memory.
+	MaxValues = 10_000
 
 	contentJSON = "application/json; charset=utf-8"
 	maxField    = 64
@@ -71,8 +75,8 @@ func WriteBytes(w http.ResponseWriter, status int, encoded []byte) {
 // DecodeJSON decodes the first JSON value of the body. Members that into does
 // not know are ignored, and so is what follows the first value. It returns
 // [ErrEmpty], [ErrTooLarge] (the whole body counts), or a [*DecodeError] for
-// everything a client can do wrong, among it nesting deeper than [MaxDepth] and
-// the character NUL, which PostgreSQL cannot store.
+// everything a client can do wrong, among it nesting deeper than [MaxDepth],
+// more than [MaxValues] and the character NUL, which PostgreSQL cannot store.
 func DecodeJSON(r *http.Request, into any) error {
 	body, err := ReadBody(r)
 	if err != nil {
@@ -125,7 +129,7 @@ func WriteDecodeError(w http.ResponseWriter, family Family, err error) {
 // inspect walks over the first value of a body without decoding it. It leaves
 // faults of syntax to the decoder.
 func inspect(body []byte) error {
-	depth, inString := 0, false
+	depth, values, inString := 0, 0, false
 	for i := 0; i < len(body); i++ {
 		switch c := body[i]; {
 		case inString && c == '\\':
@@ -136,6 +140,10 @@ func inspect(body []byte) error {
 		case c == '"':
 			inString = !inString
 		case inString:
+		case c == ',':
+			if values++; values > MaxValues {
+				return NewDecodeError("The request body has more than " + strconv.Itoa(MaxValues) + " values")
+			}
 		case c == '{' || c == '[':
 			if depth++; depth > MaxDepth {
 				return NewDecodeError("The request body nests deeper than " + strconv.Itoa(MaxDepth) + " levels")
