@@ -84,7 +84,8 @@ func NewGateways(options GatewaysOptions) (*Gateways, error) {
 // GatewayAddress returns the host name of the gateway's Service inside the cluster,
 // without a port. It is looked up again every minute, and every five seconds while
 // there is none; an address that was found keeps counting while the API server
-// cannot be asked. The error is [ErrNoGatewayService] or what the API server said.
+// cannot be asked, or does not answer before the context ends. The error is
+// [ErrNoGatewayService] or what the API server said.
 func (g *Gateways) GatewayAddress(ctx context.Context) (string, error) {
 	if f := g.found.Load(); g.options.Clock.Now().Before(f.until) {
 		return f.address, f.err
@@ -93,6 +94,9 @@ func (g *Gateways) GatewayAddress(ctx context.Context) (string, error) {
 	case g.looking <- struct{}{}:
 		defer func() { <-g.looking }()
 	case <-ctx.Done():
+		if f := g.found.Load(); f.address != "" {
+			return f.address, nil
+		}
 		return "", fmt.Errorf("wait for the address of Gateway %s: %w", g.options.Gateway, ctx.Err())
 	}
 	before, now := g.found.Load(), g.options.Clock.Now()
@@ -100,7 +104,7 @@ func (g *Gateways) GatewayAddress(ctx context.Context) (string, error) {
 		return before.address, before.err // Somebody else has just looked.
 	}
 	address, err := g.lookUp(ctx)
-	if err != nil && ctx.Err() != nil {
+	if err != nil && ctx.Err() != nil && before.address == "" {
 		return "", err // It says nothing about the gateway.
 	}
 	after := &lookup{address: address, err: err, until: now.Add(foundFor)}

@@ -138,6 +138,28 @@ func TestWhoGoesAwayLearnsNothingAboutTheGateway(t *testing.T) {
 	}
 }
 
+// An API server that hangs uses up the time of whoever asks.
+func TestKnownAddressKeepsCountingWhileTheAPIServerHangs(t *testing.T) {
+	t.Parallel()
+	s := &services{items: []corev1.Service{service("maas", 443, "Gateway", "gateway.networking.k8s.io/v1", "maas")}}
+	g, clock := newGateways(t, s.reaction())
+	if _, err := g.GatewayAddress(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	clock.Step(foundFor)
+	s.err = context.DeadlineExceeded
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	const want = "maas.ingress.svc.cluster.local"
+	// A select between two cases that are both ready takes either.
+	for range 20 {
+		if got, err := g.GatewayAddress(ended); got != want || err != nil {
+			t.Fatalf("GatewayAddress() = %q, %v, want %q", got, err, want)
+		}
+		clock.Step(missedFor)
+	}
+}
+
 func TestTheGatewayIsReadWhenItIsAskedFor(t *testing.T) {
 	t.Parallel()
 	var answer error
