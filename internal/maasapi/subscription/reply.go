@@ -69,8 +69,9 @@ func (s *Snapshot) render(sub *v1alpha1.MaaSSubscription) []byte {
 }
 
 // AppendSelection appends the body of the answer to a request that is charged to a
-// subscription: one that this snapshot's index selected. Keys and identifiers exist only with a model, and the names in
-// them are those of objects, which need no escaping.
+// subscription: one that this snapshot's index selected. Keys and identifiers exist
+// only with a model, and the names in them are those of objects, which need no
+// escaping.
 func (s *Snapshot) AppendSelection(dst []byte, selection *entitlement.Selection) []byte {
 	r := s.replies[selection.Subscription]
 	r.once.Do(func() { r.bytes = s.render(selection.Subscription) })
