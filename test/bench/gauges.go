@@ -25,13 +25,17 @@ type memory struct{ now, peak float64 }
 func memoryOf(pid int) (memory, error) {
 	status := fmt.Sprintf("/proc/%d/status", pid)
 	var out memory
-	for name, to := range map[string]*float64{"VmRSS": &out.now, "VmHWM": &out.peak} {
-		text, _, _ := strings.Cut(field(status, name), " ")
+	// The peak is read last, or a process that grows in between would hold more.
+	for _, v := range []struct {
+		name string
+		to   *float64
+	}{{"VmRSS", &out.now}, {"VmHWM", &out.peak}} {
+		text, _, _ := strings.Cut(field(status, v.name), " ")
 		kib, err := strconv.ParseFloat(text, 64)
 		if err != nil {
-			return out, fmt.Errorf("read %s of process %d: %w", name, pid, err)
+			return out, fmt.Errorf("read %s of process %d: %w", v.name, pid, err)
 		}
-		*to = kib / kibPerMiB
+		*v.to = kib / kibPerMiB
 	}
 	return out, nil
 }
