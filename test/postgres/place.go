@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 )
 
 const (
@@ -64,7 +65,7 @@ func temporary() (string, error) {
 // [Options].Dir, and all it kept.
 func Remove(dir string) error {
 	if elsewhere, err := os.ReadFile(filepath.Join(dir, placeFile)); err == nil {
-		if err := Remove(string(elsewhere[:len(elsewhere)-1])); err != nil {
+		if err := Remove(strings.TrimSpace(string(elsewhere))); err != nil {
 			return err
 		}
 	}

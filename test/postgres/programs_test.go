@@ -15,6 +15,9 @@ import (
 
 func TestProgramsThatNobodyCanReachRunFromACopy(t *testing.T) {
 	t.Parallel()
+	if err := Build(t.Context(), t.Output()); err != nil {
+		t.Fatal(err)
+	}
 	from, to := filepath.Join(testenv.RepoRoot(), "bin", "postgres"), filepath.Join(t.TempDir(), "programs")
 	if err := copyTree(from, to); err != nil {
 		t.Fatal(err)
