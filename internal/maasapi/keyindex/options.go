@@ -46,9 +46,9 @@ type Options struct {
 	// StaleAfter is how long a record is trusted after the database confirmed it:
 	// the time within which a revocation takes effect everywhere.
 	StaleAfter time.Duration
-	// Grace is for how long, after the last time that everything held was
-	// confirmed, keys that were good then remain so while the database does not
-	// answer. Negative: not at all.
+	// Grace is for how long a key that was good when the database last confirmed
+	// it, in a poll or in a look-up of that key, remains so while the database does
+	// not answer. The state of the index goes by polls alone. Negative: not at all.
 	Grace time.Duration
 	// PollInterval is the time between two polls for changes when nothing was
 	// notified. It must be shorter than StaleAfter.
