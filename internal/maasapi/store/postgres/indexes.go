@@ -95,10 +95,12 @@ func (m *migration) index(ctx context.Context) error {
 	return nil
 }
 
-// indexState tells whether an index is complete, and whether somebody builds it.
+// indexState tells whether an index is complete, and whether somebody builds it. An
+// index of the same name on the table of another schema is none of ours, even if
+// that schema is in the search path.
 const indexState = `
 SELECT indisvalid AND indisready, EXISTS (SELECT FROM pg_stat_progress_create_index AS p WHERE p.index_relid = i.indexrelid)
-FROM pg_index AS i WHERE indexrelid = to_regclass($1)`
+FROM pg_index AS i JOIN pg_class AS c ON c.oid = i.indexrelid WHERE i.indrelid = to_regclass('api_keys') AND c.relname = $1`
 
 func (m *migration) build(ctx context.Context, x index) error {
 	for {

@@ -102,6 +102,27 @@ func interruptBuild(t *testing.T, url, name string) {
 	execute(t, old, "ROLLBACK")
 }
 
+// TestASchemaOfItsOwnGetsIndexesOfItsOwn proves that a tenant whose schema stands
+// before another one in the search path does not take that one's indexes for its
+// own, nor drop them.
+func TestASchemaOfItsOwnGetsIndexesOfItsOwn(t *testing.T) {
+	t.Parallel()
+	url := routes[0].database(t)
+	conn := sqlConn(t, url)
+	earlier(t, conn, earlierVersion)
+	const indexes = "SELECT coalesce(string_agg(indexname, ' ' ORDER BY indexname), '') FROM pg_indexes WHERE tablename = 'api_keys' AND schemaname = $1"
+	others := ask[string](t, conn, indexes, "public")
+	execute(t, conn, "CREATE SCHEMA own")
+
+	migrated(t, url+"&search_path=own,public")
+	if got := ask[string](t, conn, indexes, "own"); got != ask[string](t, sqlConn(t, migrated(t, routes[0].database(t))), indexes, "public") {
+		t.Errorf("the indexes of the schema are %s", got)
+	}
+	if got := ask[string](t, conn, indexes, "public"); got != others {
+		t.Errorf("the indexes of the other schema are %s, were %s", got, others)
+	}
+}
+
 func TestAMigrationWaitsForOthersWithoutBlockingThem(t *testing.T) {
 	t.Parallel()
 	url := routes[0].database(t)
