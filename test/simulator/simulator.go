@@ -14,22 +14,19 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"net/http"
 	"os"
 	"path/filepath"
 	"time"
 
 	"github.com/opendatahub-io/maas-operator/test/internal/process"
+	"github.com/opendatahub-io/maas-operator/test/internal/program"
 	"github.com/opendatahub-io/maas-operator/test/testenv"
 )
 
 const (
-	program = "llm-d-inference-sim"
-
-	readyTimeout = 30 * time.Second
-	readyPoll    = 50 * time.Millisecond
-	stopTimeout  = 5 * time.Second
-	mode         = 0o700
+	name        = "llm-d-inference-sim"
+	stopTimeout = 5 * time.Second
+	mode        = 0o700
 )
 
 // Options describe a model server.
@@ -84,7 +81,7 @@ func (s *Server) start(ctx context.Context, o Options) error {
 	dir := o.Dir
 	if dir == "" {
 		var err error
-		if dir, err = os.MkdirTemp("", program+"-"); err != nil {
+		if dir, err = os.MkdirTemp("", name+"-"); err != nil {
 			return err
 		}
 		s.temporary = dir
@@ -101,11 +98,11 @@ func (s *Server) start(ctx context.Context, o Options) error {
 	}
 	s.URL = "http://" + address
 	s.Process, err = process.Start(ctx, process.Command{
-		Name: program,
-		Path: filepath.Join(testenv.RepoRoot(), "bin", program),
+		Name: name,
+		Path: filepath.Join(testenv.RepoRoot(), "bin", name),
 		Args: []string{"--port", port, "--model", o.Model, "--served-model-name", o.ServedName, "--mode", "echo", "--seed", "1"},
 		Env:  []string{"POD_NAME=simulator"},
-		Log:  filepath.Join(dir, program+"-"+port+".log"),
+		Log:  filepath.Join(dir, name+"-"+port+".log"),
 		Keep: o.Keep,
 	})
 	if err != nil {
@@ -116,39 +113,7 @@ func (s *Server) start(ctx context.Context, o Options) error {
 			return err
 		}
 	}
-	return s.awaitReady(ctx)
-}
-
-// awaitReady waits until the server answers.
-func (s *Server) awaitReady(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
-	defer cancel()
-	tick := time.NewTicker(readyPoll)
-	defer tick.Stop()
-	for !s.answers(ctx) {
-		if !s.Process.Alive() {
-			return fmt.Errorf("it ended; its log:\n%s", s.Process.Excerpt())
-		}
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return fmt.Errorf("it does not answer: %w; its log:\n%s", ctx.Err(), s.Process.Excerpt())
-		}
-	}
-	return nil
-}
-
-func (s *Server) answers(ctx context.Context) bool {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, s.URL+"/health", http.NoBody)
-	if err != nil {
-		return false
-	}
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		return false
-	}
-	_ = response.Body.Close()
-	return response.StatusCode == http.StatusOK
+	return program.AwaitReady(ctx, s.Process, s.URL+"/health")
 }
 
 // Stop ends the server and removes its temporary directory.
