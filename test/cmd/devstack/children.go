@@ -6,20 +6,17 @@ package main
 import (
 	"context"
 	"fmt"
-	"net/http"
 	"os"
 	"strings"
 	"time"
 
 	"github.com/opendatahub-io/maas-operator/test/internal/process"
+	"github.com/opendatahub-io/maas-operator/test/internal/program"
 	"github.com/opendatahub-io/maas-operator/test/testenv"
 )
 
-const (
-	// stopGrace is more than any child takes to end in good order.
-	stopGrace    = 35 * time.Second
-	probeTimeout = 2 * time.Second
-)
+// stopGrace is more than any child takes to end in good order.
+const stopGrace = 35 * time.Second
 
 // child is one process of a stack.
 type child struct {
@@ -67,18 +64,7 @@ func (s *stack) address(ctx context.Context, name string) (string, error) {
 
 // ready asks the process itself.
 func (p *child) ready(ctx context.Context) bool {
-	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
-	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, p.Probe, http.NoBody)
-	if err != nil {
-		return false
-	}
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		return false
-	}
-	defer func() { _ = response.Body.Close() }()
-	return response.StatusCode == http.StatusOK
+	return program.Ready(ctx, p.Probe)
 }
 
 // awaitReady waits for a child, and tells what its log says if it fails.
