@@ -8,6 +8,8 @@ import (
 	"encoding/json"
 	"errors"
 	"time"
+
+	"github.com/opendatahub-io/maas-operator/internal/entitlement"
 )
 
 // Records finds the key that a caller comes with, and tells the time it is
@@ -55,6 +57,13 @@ var errParent = &Error{
 	Message: "The API key of this request is not valid for its caller",
 }
 
+// bound tells whether the gateway passed on the subscription of the key itself. A
+// key that came without one is refused later, for want of a subscription.
+func bound(record *Record, a Actor) bool {
+	name, err := entitlement.ParseName(a.Subscription)
+	return err != nil || name.Name == record.Subscription
+}
+
 // parent is the key the actor comes with. The gateway has validated it; that it
 // is the caller's own is checked here once more, because a key that is made
 // lasts.
@@ -69,7 +78,7 @@ func (s *Service) parent(ctx context.Context, a Actor) (*Record, error) {
 	case err != nil:
 		_ = s.failed(ctx, failedCreate, err)
 		return nil, notReady(err)
-	case record.Refusal(s.records.Now()) != "" || record.Username != a.Username:
+	case record.Refusal(s.records.Now()) != "" || record.Username != a.Username || !bound(record, a):
 		return nil, errParent
 	default:
 		return record, nil

@@ -137,6 +137,18 @@ func TestRefusedUseOfAKeyToMakeAnotherIsAudited(t *testing.T) {
 	}
 }
 
+func TestKeysAreMadeForTheSubscriptionOfTheKeyOnly(t *testing.T) {
+	t.Parallel()
+	w := apikeytest.NewWorld(t)
+	w.Held.Hold(t, held, "alice", time.Hour)
+	actor := holderOf("alice")
+	actor.Subscription = "premium" // Hers too, but not the key's.
+	_, err := w.Create(t.Context(), actor, apikey.CreateRequest{Name: "k"})
+	if _, code, _ := apikeytest.CodeOf(t, err); code != apikey.CodeInvalidKey {
+		t.Errorf("Create: %v, want code %s", err, apikey.CodeInvalidKey)
+	}
+}
+
 func TestWithoutRecordsNoKeyMakesAKey(t *testing.T) {
 	t.Parallel()
 	w := apikeytest.NewWorld(t, func(o *apikey.Options) { o.Records = nil })

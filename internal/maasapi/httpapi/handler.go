@@ -57,6 +57,7 @@ type Handler struct {
 	allowMarked bool
 	crossOrigin bool
 	unmatched   map[string]*endpoint // By bounded verb.
+	largeBodies chan struct{}        // One element for each that is being read.
 }
 
 // endpoint is a route with what was made ready for it.
@@ -77,7 +78,7 @@ func New(o Options) (*Handler, error) {
 	h := &Handler{
 		router: newRouter(), log: o.Log, clock: o.Clock, metrics: o.Metrics, tracing: o.Tracing, newID: o.NewID,
 		trusted: o.TrustedProxies, allowMarked: o.AllowGatewayMarked, crossOrigin: o.CrossOrigin,
-		unmatched: map[string]*endpoint{},
+		unmatched: map[string]*endpoint{}, largeBodies: make(chan struct{}, largeBodies),
 	}
 	var problems []error
 	for _, route := range o.Routes {
@@ -178,6 +179,11 @@ func (h *Handler) handle(x *exchange, r *http.Request, e *endpoint) {
 	if r.ContentLength < 0 {
 		// The server itself ends a body of a declared length there.
 		inner.Body = http.MaxBytesReader(x.ResponseWriter, r.Body, e.maxBody)
+	}
+	if r.ContentLength < 0 || r.ContentLength > largeBody {
+		body := &turnBody{ReadCloser: inner.Body, ctx: x, turns: h.largeBodies}
+		defer body.release()
+		inner.Body = body
 	}
 	e.route.Handler.ServeHTTP(x, inner)
 }

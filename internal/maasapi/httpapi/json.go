@@ -74,7 +74,7 @@ func WriteBytes(w http.ResponseWriter, status int, encoded []byte) {
 
 // DecodeJSON decodes the first JSON value of the body. Members that into does
 // not know are ignored, and so is what follows the first value. It returns
-// [ErrEmpty], [ErrTooLarge] (the whole body counts), or a [*DecodeError] for
+// [ErrEmpty], [ErrTooLarge] (the whole body counts), [ErrBusy], or a [*DecodeError] for
 // everything a client can do wrong, among it nesting deeper than [MaxDepth],
 // more than [MaxValues] and the character NUL, which PostgreSQL cannot store.
 func DecodeJSON(r *http.Request, into any) error {
@@ -91,7 +91,7 @@ func DecodeJSON(r *http.Request, into any) error {
 	return nil
 }
 
-// ReadBody returns the whole body, or [ErrEmpty], [ErrTooLarge] or a
+// ReadBody returns the whole body, or [ErrEmpty], [ErrTooLarge], [ErrBusy] or a
 // [*DecodeError] when the client stops sending it.
 func ReadBody(r *http.Request) ([]byte, error) {
 	if r.Body == nil {
@@ -100,6 +100,9 @@ func ReadBody(r *http.Request) ([]byte, error) {
 	body, err := io.ReadAll(r.Body)
 	if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
 		return nil, fmt.Errorf("%w (the bound is %d bytes)", ErrTooLarge, tooLarge.Limit)
+	}
+	if errors.Is(err, ErrBusy) {
+		return nil, err
 	}
 	if err != nil {
 		return nil, NewDecodeError("The request body ended too early")
@@ -110,13 +113,16 @@ func ReadBody(r *http.Request) ([]byte, error) {
 	return body, nil
 }
 
-// WriteDecodeError answers for an error of [DecodeJSON]: 413 or 400 in the
+// WriteDecodeError answers for an error of [DecodeJSON]: 413, 503 or 400 in the
 // family of the route.
 func WriteDecodeError(w http.ResponseWriter, family Family, err error) {
 	var decode *DecodeError
 	switch {
 	case errors.Is(err, ErrTooLarge):
 		WriteFamily(w, family, http.StatusRequestEntityTooLarge, "The request body is too large")
+	case errors.Is(err, ErrBusy):
+		w.Header().Set("Retry-After", "1")
+		WriteFamily(w, family, http.StatusServiceUnavailable, "The service is reading too many large request bodies: try again in a moment")
 	case errors.Is(err, ErrEmpty):
 		WriteFamily(w, family, http.StatusBadRequest, "The request body is empty; send a JSON object")
 	case errors.As(err, &decode):

@@ -5,7 +5,6 @@ package postgres
 
 import (
 	"context"
-	"errors"
 
 	"github.com/jackc/pgx/v5"
 
@@ -24,6 +23,9 @@ UPDATE api_keys SET status = 'revoked', invalidated_at = now(), invalidation_rea
        purge_after = now() + make_interval(secs => $3)
 WHERE tenant = $1 AND status = 'active'`
 )
+
+// noTenant is the UID of a name whose tenant was deleted.
+const noTenant = ""
 
 // Why keys ended with their tenant, as it is stored.
 const (
@@ -75,25 +77,45 @@ func (s *Store) register(ctx context.Context, tx pgx.Tx) (ended int64, err error
 	return s.endKeys(ctx, tx, reasonReplaced)
 }
 
-// RevokeTenant implements [apikey.Store]. It refuses to end the keys of a tenant
-// that has replaced the one this process serves.
+// RevokeTenant implements [apikey.Store]. With a UID it also ends the tenant: no
+// process of it can add a key any more, nor start again. It refuses to end the
+// keys of a tenant that has replaced the one this process serves.
 func (s *Store) RevokeTenant(ctx context.Context) (int64, error) {
 	var ended int64
 	err := s.run(ctx, s.kinds.long("revoke tenant"), func(ctx context.Context, conn *pgx.Conn) error {
-		return transact(ctx, conn, s.begin.long, func(tx pgx.Tx) error {
-			var uid string
-			err := tx.QueryRow(ctx, lockTenant, s.opts.Tenant).Scan(&uid)
-			switch {
-			case err != nil && !errors.Is(err, pgx.ErrNoRows):
+		return transact(ctx, conn, s.begin.long, func(tx pgx.Tx) (err error) {
+			if err := s.endTenant(ctx, tx); err != nil {
 				return err
-			case err == nil && s.opts.TenantUID != "" && uid != s.opts.TenantUID:
-				return apikey.ErrTenantReplaced
 			}
 			ended, err = s.endKeys(ctx, tx, reasonDeleted)
 			return err
 		})
 	})
 	return ended, err
+}
+
+// endTenant makes the UID of this process that of a former tenant.
+func (s *Store) endTenant(ctx context.Context, tx pgx.Tx) error {
+	name, uid := s.opts.Tenant, s.opts.TenantUID
+	if uid == "" {
+		return nil
+	}
+	if _, err := tx.Exec(ctx, addTenant, name, uid); err != nil {
+		return err
+	}
+	var current string
+	if err := tx.QueryRow(ctx, lockTenant, name).Scan(&current); err != nil {
+		return err
+	}
+	switch current {
+	case noTenant:
+		return nil
+	case uid:
+		_, err := tx.Exec(ctx, moveTenant, name, noTenant, uid)
+		return err
+	default:
+		return apikey.ErrTenantReplaced
+	}
 }
 
 // endKeys revokes all keys of the tenant that are stored as active, and says when

@@ -44,6 +44,37 @@ func TestWithoutAUIDNothingIsRegistered(t *testing.T) {
 	}
 }
 
+func TestAnEndedTenantGetsNoKeysAnyMore(t *testing.T) {
+	t.Parallel()
+	url := migrated(t, routes[0].database(t))
+	running := register(t, open(t, url, ofTenant(tenant, "uid-1")))
+	insert(t, running, makeKey("live"))
+	job := open(t, url, ofTenant(tenant, "uid-1"))
+	for _, want := range []int64{1, 0} { // The second time there is nothing left to do.
+		if ended, err := job.RevokeTenant(t.Context()); err != nil || ended != want {
+			t.Errorf("RevokeTenant: %d, %v; want %d", ended, err, want)
+		}
+	}
+	if err := running.Insert(t.Context(), makeKey("late")); !errors.Is(err, apikey.ErrTenantReplaced) {
+		t.Errorf("Insert: %v, want ErrTenantReplaced", err)
+	}
+	if err := open(t, url, ofTenant(tenant, "uid-1")).Register(t.Context()); !errors.Is(err, apikey.ErrTenantReplaced) {
+		t.Errorf("Register: %v, want ErrTenantReplaced", err)
+	}
+	insert(t, register(t, open(t, url, ofTenant(tenant, "uid-2"))), makeKey("of the next"))
+}
+
+func TestATenantThatNeverStartedCanBeEnded(t *testing.T) {
+	t.Parallel()
+	url := migrated(t, routes[0].database(t))
+	if _, err := open(t, url, ofTenant(tenant, "uid-1")).RevokeTenant(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := open(t, url, ofTenant(tenant, "uid-1")).Register(t.Context()); !errors.Is(err, apikey.ErrTenantReplaced) {
+		t.Errorf("Register: %v, want ErrTenantReplaced", err)
+	}
+}
+
 func TestANewUIDEndsTheKeysOfItsPredecessor(t *testing.T) {
 	t.Parallel()
 	for _, r := range routes {
