@@ -143,7 +143,17 @@ func (x *Index) answers(ctx context.Context) bool {
 	return answers
 }
 
-func (x *Index) leaveAlone(d time.Duration) { x.downUntil.Store(x.elapsed() + int64(d)) }
+// leaveAlone has the database asked for no key for a while. It never shortens what
+// somebody else has found out: look-ups that were begun before end after it.
+func (x *Index) leaveAlone(d time.Duration) {
+	until := x.elapsed() + int64(d)
+	for {
+		current := x.downUntil.Load()
+		if current >= until || x.downUntil.CompareAndSwap(current, until) {
+			return
+		}
+	}
+}
 
 // agree reads what has changed, and everything when there is nothing to go on
 // from.
