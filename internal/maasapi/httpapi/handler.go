@@ -11,6 +11,7 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"k8s.io/utils/clock"
@@ -58,6 +59,7 @@ type Handler struct {
 	crossOrigin bool
 	unmatched   map[string]*endpoint // By bounded verb.
 	largeBodies chan struct{}        // One element for each that is being read.
+	drained     sync.Pool            // Of *[drainChunk]byte.
 }
 
 // endpoint is a route with what was made ready for it.
@@ -132,6 +134,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 	}()
 	h.serve(x, r, e, slash) //nolint:contextcheck // The exchange holds the request's context.
+	h.drain(r)
 }
 
 // find returns the endpoint of a request, or that of unmatched ones. An internal

@@ -5,9 +5,14 @@ package keyapi
 
 import (
 	"encoding/json"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/opendatahub-io/maas-operator/internal/maasapi/apikey"
+	"github.com/opendatahub-io/maas-operator/internal/maasapi/httpapi"
 )
 
 // createRequest is the body of POST /v1/api-keys.
@@ -146,6 +151,29 @@ type bulkRequest struct {
 	Username     string `json:"username"`
 	Subscription string `json:"subscription"`
 	DryRun       bool   `json:"dryRun"`
+}
+
+// maxNamed is how much of a member's name an answer repeats, in bytes.
+const maxNamed = 64
+
+// UnmarshalJSON ignores unknown members as other calls do, but for slips of
+// dryRun: what was meant to count keys would revoke them.
+func (b *bulkRequest) UnmarshalJSON(text []byte) error {
+	type plain bulkRequest
+	if err := json.Unmarshal(text, (*plain)(b)); err != nil {
+		return err //nolint:wrapcheck // httpapi tells the client by its type what is wrong.
+	}
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(text, &members); err != nil {
+		return err //nolint:wrapcheck // As above.
+	}
+	for _, name := range slices.Sorted(maps.Keys(members)) {
+		letters := strings.ToLower(strings.NewReplacer("_", "", "-", "").Replace(name))
+		if letters == "dryrun" && !strings.EqualFold(name, "dryRun") {
+			return httpapi.NewDecodeError("The member " + strconv.Quote(name[:min(len(name), maxNamed)]) + " is unknown: write dryRun")
+		}
+	}
+	return nil
 }
 
 // revokedBody is the answer to a revocation of many keys.

@@ -5,6 +5,7 @@ package keyapi_test
 
 import (
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -37,7 +38,13 @@ func TestBulkRevoke(t *testing.T) {
 		"a dry run": {
 			"admin", `{"username":"alice","dryRun":true}`, 200, `{"revokedCount":2,"message":"Dry run: 2 active key(s) would be revoked for user alice","dryRun":true}`,
 		},
-		"a NUL": {"admin", `{"username":"\u0000"}`, 400, `{"error":"The request body has the character NUL in a text"}`},
+		"a dry run in other letters": {
+			"admin", `{"username":"alice","dryrun":true}`, 200, `{"revokedCount":2,"message":"Dry run: 2 active key(s) would be revoked for user alice","dryRun":true}`,
+		},
+		"an unknown member": {"alice", `{"username":"alice","force":1}`, 200, `{"revokedCount":2,"message":"Successfully revoked 2 active API key(s) for user alice"}`},
+		"a wrong type":      {"alice", `{"username":1}`, 400, `{"error":"The member \"username\" of the request body has the wrong type"}`},
+		"no object":         {"alice", `[]`, 400, `{"error":"The request body or one of its members has the wrong type"}`},
+		"a NUL":             {"admin", `{"username":"\u0000"}`, 400, `{"error":"The request body has the character NUL in a text"}`},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -48,6 +55,27 @@ func TestBulkRevoke(t *testing.T) {
 			premium.Subscription = "premium"
 			s.Store.Add(s.Key("alice", "free", 1), premium, s.Key("bob", "bobs", 1))
 			wantAnswer(t, s.call(t, test.user, "POST "+keys+"/bulk-revoke", test.body), test.status, test.want)
+		})
+	}
+}
+
+func TestSlipsOfDryRunRevokeNothing(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct{ member, named string }{
+		"with an underscore": {`"dry_run"`, "dry_run"},
+		"with a hyphen":      {`"dry-run"`, "dry-run"},
+		"in capitals":        {`"DRY_RUN"`, "DRY_RUN"},
+		"escaped":            {`"dry\u005frun"`, "dry_run"},
+		"very long":          {`"dry` + strings.Repeat("_", 100) + `run"`, "dry" + strings.Repeat("_", 61)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newSite(t)
+			s.Store.Add(s.Key("alice", "mine", 1))
+			wantAnswer(t, s.call(t, "alice", "POST "+keys+"/bulk-revoke", `{"username":"alice",`+test.member+`:true}`),
+				400, `{"error":"The member \"`+test.named+`\" is unknown: write dryRun"}`)
+			wantAnswer(t, s.call(t, "alice", "POST "+keys+"/bulk-revoke", `{"username":"alice"}`),
+				200, `{"revokedCount":1,"message":"Successfully revoked 1 active API key(s) for user alice"}`)
 		})
 	}
 }
