@@ -99,13 +99,10 @@ func (s *Server) prepare(ctx context.Context) error {
 	if s.programs, err = findPrograms(ctx, s.options.Out, s.dir); err != nil {
 		return err
 	}
-	if s.password, err = remembered(filepath.Join(s.dir, "password"), func() (string, error) { return rand.Text(), nil }); err != nil {
+	if err := s.initialize(ctx); err != nil {
 		return err
 	}
 	if err := s.keepAddress(ctx); err != nil {
-		return err
-	}
-	if err := s.initialize(ctx); err != nil {
 		return err
 	}
 	return s.configure()
@@ -143,27 +140,7 @@ func remembered(file string, fresh func() (string, error)) (string, error) {
 	return value, nil
 }
 
-func (s *Server) data() string { return filepath.Join(s.dir, "data") }
-
-// initialize makes the data directory, unless it exists.
-func (s *Server) initialize(ctx context.Context) error {
-	if _, err := os.Stat(filepath.Join(s.data(), "PG_VERSION")); err == nil {
-		return nil
-	}
-	secret := filepath.Join(s.dir, "initial")
-	if err := os.WriteFile(secret, []byte(s.password), 0o600); err != nil {
-		return fmt.Errorf("write password: %w", err)
-	}
-	defer func() { _ = os.Remove(secret) }() // the directory goes anyhow
-	if err := os.MkdirAll(s.data(), 0o700); err != nil {
-		return fmt.Errorf("make data directory: %w", err)
-	}
-	if err := s.programs.own(s.data(), secret); err != nil {
-		return err
-	}
-	return s.programs.run(ctx, s.data(), "initdb", "--pgdata="+s.data(), "--username="+Superuser, "--pwfile="+secret,
-		"--auth=scram-sha-256", "--encoding=UTF8", "--no-locale", "--no-sync", "--no-instructions")
-}
+func (s *Server) data() string { return filepath.Join(s.dir, dataDir) }
 
 // configure writes the settings; those that initdb wrote stay as defaults.
 func (s *Server) configure() error {

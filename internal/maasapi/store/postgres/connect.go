@@ -18,6 +18,8 @@ import (
 
 const (
 	connectTimeout = 5 * time.Second
+	// closeTimeout is how long saying goodbye to the server may take.
+	closeTimeout = 2 * time.Second
 	// lockTimeout is how long a statement waits for others' locks.
 	lockTimeout = 2 * time.Second
 	// idleInTransaction ends a transaction whose process has halted within it.

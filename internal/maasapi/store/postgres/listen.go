@@ -13,10 +13,9 @@ import (
 )
 
 const (
-	// echoEvery is the longest silence on the listening connection, echoTimeout the
-	// longest wait for what it says to itself.
-	echoEvery   = 5 * time.Second
-	echoTimeout = 2 * time.Second
+	// Defaults of the unexported members of [Options].
+	defaultEchoEvery   = 5 * time.Second
+	defaultEchoTimeout = 2 * time.Second
 
 	channel = "maas_keys"
 	// everyTenant is the payload of changes to all keys.
@@ -58,7 +57,7 @@ func (s *Store) listen(ctx context.Context, notify func()) error {
 		return err
 	}
 	defer func() {
-		closing, done := context.WithTimeout(context.WithoutCancel(ctx), echoTimeout)
+		closing, done := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
 		defer done()
 		_ = conn.Close(closing) // The server notices without it.
 	}()
@@ -69,7 +68,7 @@ func (s *Store) listen(ctx context.Context, notify func()) error {
 	if !direct {
 		return ErrPooled
 	}
-	l := listener{conn: conn, notify: notify, echo: rand.Text()}
+	l := listener{conn: conn, notify: notify, echo: rand.Text(), every: s.opts.echoEvery, timeout: s.opts.echoTimeout}
 	if err := conn.QueryRow(connecting, tenantHash, s.opts.Tenant).Scan(&l.tenant); err != nil {
 		return err
 	}
@@ -91,13 +90,15 @@ type listener struct {
 	// tenant is the payload of changes to the tenant's keys, echo that of what the
 	// connection says to itself; that of others means nothing to it.
 	tenant, echo string
+	// every is the longest silence, timeout the longest wait for the echo.
+	every, timeout time.Duration
 }
 
 // round waits for notifications until there is silence, and then makes sure that
 // they still arrive.
 func (l *listener) round(ctx context.Context) error {
 	for {
-		heard, err := l.hear(ctx, echoEvery)
+		heard, err := l.hear(ctx, l.every)
 		if err != nil {
 			return err
 		}
@@ -105,13 +106,13 @@ func (l *listener) round(ctx context.Context) error {
 			break
 		}
 	}
-	asking, cancel := context.WithTimeout(ctx, echoTimeout)
+	asking, cancel := context.WithTimeout(ctx, l.timeout)
 	defer cancel()
 	if _, err := l.conn.Exec(asking, sendEcho, l.echo); err != nil {
 		return err
 	}
 	for {
-		heard, err := l.hear(asking, echoTimeout)
+		heard, err := l.hear(asking, l.timeout)
 		switch {
 		case err != nil:
 			return err

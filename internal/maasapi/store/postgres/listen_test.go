@@ -6,6 +6,7 @@ package postgres
 import (
 	"context"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 )
@@ -73,11 +74,20 @@ func TestNobodyListensThroughAPooler(t *testing.T) {
 	wantError(t, <-ended, ErrPooled)
 }
 
+// How long the listeners of tests are silent, and how long they wait for what they
+// say to themselves: test machines are slow.
+const (
+	quickEcho        = 300 * time.Millisecond
+	quickEchoTimeout = 2 * time.Second
+)
+
+func echoes(o *Options) { o.echoEvery, o.echoTimeout = quickEcho, quickEchoTimeout }
+
 func TestAListenerNoticesThatNothingArrivesAnyMore(t *testing.T) {
 	t.Parallel()
 	own := startOwn(t)
 	url := migrated(t, routes[0].databaseOf(t, own))
-	told, ended := listening(t, open(t, url))
+	told, ended := listening(t, open(t, url, echoes))
 	<-told
 	if err := own.Freeze(); err != nil {
 		t.Fatal(err)
@@ -86,7 +96,7 @@ func TestAListenerNoticesThatNothingArrivesAnyMore(t *testing.T) {
 	if err := <-ended; err == nil {
 		t.Error("it ended without an error")
 	}
-	if took := now().Sub(start); took > 2*(echoEvery+echoTimeout) {
+	if took := now().Sub(start); took > 2*(quickEcho+quickEchoTimeout) {
 		t.Errorf("it noticed after %s", took)
 	}
 }
@@ -94,7 +104,7 @@ func TestAListenerNoticesThatNothingArrivesAnyMore(t *testing.T) {
 func TestAListenerHearsItselfAndGoesOn(t *testing.T) {
 	t.Parallel()
 	url := migrated(t, routes[0].database(t))
-	s, conn := open(t, url), sqlConn(t, url)
+	s, conn := open(t, url, echoes), sqlConn(t, url)
 	told, ended := listening(t, s)
 	<-told
 	execute(t, conn, "LISTEN maas_keys")

@@ -100,7 +100,7 @@ func (m *migration) locked(ctx context.Context, config *pgx.ConnConfig, f func(c
 		return err
 	}
 	defer func() {
-		closing, done := context.WithTimeout(context.WithoutCancel(ctx), echoTimeout)
+		closing, done := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
 		defer done()
 		_ = conn.Close(closing) // The server notices without it.
 	}()

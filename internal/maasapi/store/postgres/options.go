@@ -58,6 +58,10 @@ type Options struct {
 	Log        *slog.Logger
 	Clock      clock.Clock
 	Registerer prometheus.Registerer
+
+	// echoEvery is the longest silence on the listening connection, echoTimeout the
+	// longest wait for what it says to itself. Only tests change them.
+	echoEvery, echoTimeout time.Duration
 }
 
 func (o Options) withDefaults() (Options, error) {
@@ -71,6 +75,8 @@ func (o Options) withDefaults() (Options, error) {
 	o.AcquireTimeout = cmp.Or(o.AcquireTimeout, DefaultAcquireTimeout)
 	o.StartTimeout = cmp.Or(o.StartTimeout, DefaultStartTimeout)
 	o.ApplicationName = cmp.Or(o.ApplicationName, DefaultApplicationName)
+	o.echoEvery = cmp.Or(o.echoEvery, defaultEchoEvery)
+	o.echoTimeout = cmp.Or(o.echoTimeout, defaultEchoTimeout)
 	o.MinConns = min(o.MinConns, o.MaxConns)
 	if o.MaxConns < 2 || o.MinConns < 0 {
 		return o, errors.New("check options of the database: there must be at least 2 connections, and no negative number kept open")

@@ -139,7 +139,7 @@ func TestStatementsOnLargeTablesUseTheirIndexes(t *testing.T) {
 	url := routes[0].database(t)
 	conn := sqlConn(t, url)
 	earlier(t, conn, earlierVersion)
-	populate(t, conn, 100_000)
+	populate(t, conn, 20_000)
 	migrated(t, url)
 	execute(t, conn, "UPDATE api_keys SET status = status WHERE id < 'id-11'; UPDATE api_keys SET purge_after = now() WHERE id = 'id-1'")
 	execute(t, conn, "VACUUM ANALYZE api_keys")
