@@ -18,7 +18,8 @@ const (
 	moveTenant = `
 WITH replaced AS (UPDATE tenants SET uid = $2, registered_at = now() WHERE name = $1)
 INSERT INTO tenant_predecessors (tenant, uid) VALUES ($1, $3) ON CONFLICT DO NOTHING`
-	endTenant = `
+	addPredecessor = `INSERT INTO tenant_predecessors (tenant, uid) VALUES ($1, $2) ON CONFLICT DO NOTHING`
+	endTenant      = `
 UPDATE api_keys SET status = 'revoked', invalidated_at = now(), invalidation_reason = $2,
        purge_after = now() + make_interval(secs => $3)
 WHERE tenant = $1 AND status = 'active'`
@@ -78,13 +79,13 @@ func (s *Store) register(ctx context.Context, tx pgx.Tx) (ended int64, err error
 }
 
 // RevokeTenant implements [apikey.Store]. With a UID it also ends the tenant: no
-// process of it can add a key any more, nor start again. It refuses to end the
-// keys of a tenant that has replaced the one this process serves.
+// process of it can add a key any more, nor start again. The keys of a tenant that
+// was replaced have ended before: those of its successor stay.
 func (s *Store) RevokeTenant(ctx context.Context) (int64, error) {
 	var ended int64
 	err := s.run(ctx, s.kinds.long("revoke tenant"), func(ctx context.Context, conn *pgx.Conn) error {
 		return transact(ctx, conn, s.begin.long, func(tx pgx.Tx) (err error) {
-			if err := s.endTenant(ctx, tx); err != nil {
+			if former, err := s.endTenant(ctx, tx); err != nil || former {
 				return err
 			}
 			ended, err = s.endKeys(ctx, tx, reasonDeleted)
@@ -94,28 +95,29 @@ func (s *Store) RevokeTenant(ctx context.Context) (int64, error) {
 	return ended, err
 }
 
-// endTenant makes the UID of this process that of a former tenant.
-func (s *Store) endTenant(ctx context.Context, tx pgx.Tx) error {
+// endTenant makes the UID of this process that of a former tenant, and tells
+// whether it was one before. Only one tenant of a name exists at a time: a UID that
+// nobody has seen yet is that of the present one, whoever came before.
+func (s *Store) endTenant(ctx context.Context, tx pgx.Tx) (former bool, err error) {
 	name, uid := s.opts.Tenant, s.opts.TenantUID
-	if uid == "" {
-		return nil
+	if uid == noTenant {
+		return false, nil
 	}
 	if _, err := tx.Exec(ctx, addTenant, name, uid); err != nil {
-		return err
+		return false, err
 	}
 	var current string
 	if err := tx.QueryRow(ctx, lockTenant, name).Scan(&current); err != nil {
-		return err
+		return false, err
 	}
-	switch current {
-	case noTenant:
-		return nil
-	case uid:
-		_, err := tx.Exec(ctx, moveTenant, name, noTenant, uid)
-		return err
-	default:
-		return apikey.ErrTenantReplaced
+	if err := tx.QueryRow(ctx, knowTenant, name, uid).Scan(&former); err != nil || former {
+		return former, err
 	}
+	if _, err := tx.Exec(ctx, addPredecessor, name, uid); err != nil {
+		return false, err
+	}
+	_, err = tx.Exec(ctx, moveTenant, name, noTenant, current)
+	return false, err
 }
 
 // endKeys revokes all keys of the tenant that are stored as active, and says when

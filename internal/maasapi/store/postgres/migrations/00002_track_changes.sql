@@ -35,6 +35,12 @@ CREATE OR REPLACE FUNCTION maas_api_history() RETURNS TEXT LANGUAGE plpgsql STAB
 DECLARE
     history TEXT;
 BEGIN
+    -- Without the triggers nothing would tell of a revocation: then no reader may
+    -- believe that it knows of all changes.
+    IF (SELECT count(*) FROM pg_trigger
+        WHERE tgrelid = to_regclass('api_keys') AND tgname LIKE 'maas\_api\_keys\_%' AND tgenabled IN ('A', 'O')) < 5 THEN
+        RAISE EXCEPTION 'a trigger of table api_keys is missing or disabled' USING ERRCODE = 'object_not_in_prerequisite_state';
+    END IF;
     -- A server that was started again may have lost the last transactions, and give
     -- their ids to others.
     SELECT concat_ws('/', (SELECT oid FROM pg_database WHERE datname = current_database()), to_regclass('api_keys')::oid,
@@ -122,3 +128,10 @@ CREATE TRIGGER maas_api_keys_deleted AFTER DELETE ON api_keys REFERENCING OLD TA
 DROP TRIGGER IF EXISTS maas_api_keys_truncated ON api_keys;
 CREATE TRIGGER maas_api_keys_truncated AFTER TRUNCATE ON api_keys
     FOR EACH STATEMENT EXECUTE FUNCTION maas_api_begin_epoch();
+
+-- Also for what replication writes.
+ALTER TABLE api_keys ENABLE ALWAYS TRIGGER maas_api_keys_added;
+ALTER TABLE api_keys ENABLE ALWAYS TRIGGER maas_api_keys_changed;
+ALTER TABLE api_keys ENABLE ALWAYS TRIGGER maas_api_keys_moved;
+ALTER TABLE api_keys ENABLE ALWAYS TRIGGER maas_api_keys_deleted;
+ALTER TABLE api_keys ENABLE ALWAYS TRIGGER maas_api_keys_truncated;
