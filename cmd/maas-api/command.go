@@ -57,7 +57,28 @@ func newCommand(run commands, environment map[string]string) *cobra.Command {
 			},
 		},
 	)
+	strict(root)
 	return root
+}
+
+// strict has the commands that the library adds refuse what they do not know; by
+// themselves they show a help text and succeed.
+func strict(root *cobra.Command) {
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd()
+	for _, cmd := range root.Commands() {
+		switch cmd.Name() {
+		case "completion":
+			cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+		case "help":
+			cmd.Args = func(_ *cobra.Command, args []string) error {
+				if found, rest, err := root.Find(args); err != nil || len(rest) > 0 {
+					return fmt.Errorf("unknown command %q for %q", args[len(args)-max(len(rest), 1)], found.CommandPath())
+				}
+				return nil
+			}
+		}
+	}
 }
 
 func serveCommand(run program, environment map[string]string) *cobra.Command {

@@ -72,6 +72,11 @@ func TestCommandLine(t *testing.T) {
 		"an unknown flag":                  {args: "--nothing", wantErr: "unknown flag"},
 		"an unknown command":               {args: "nothing", wantErr: "unknown command"},
 		"a flag of another command":        {args: "migrate --address :1", wantErr: "unknown flag"},
+		"a completion":                     {args: "completion bash"},
+		"completions of unknown shells":    {args: "completion foo", wantErr: "unknown command \"foo\" for \"maas-api completion\""},
+		"help with a command":              {args: "help completion bash"},
+		"help with an unknown command":     {args: "help foo", wantErr: "unknown command \"foo\" for \"maas-api\""},
+		"help with something behind":       {args: "help serve foo", wantErr: "unknown command \"foo\" for \"maas-api serve\""},
 		"something behind serve":           {args: "serve nothing", wantErr: "unknown command"},
 	} {
 		t.Run(name, func(t *testing.T) {

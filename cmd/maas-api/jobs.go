@@ -99,6 +99,10 @@ func revoke(ctx context.Context, in invocation) error {
 		if err != nil {
 			return cause(err)
 		}
+		if count == 0 {
+			log.Info("No active key was found for a tenant of this name", slog.String("tenant", in.Tenant))
+			return nil
+		}
 		log.Info("Revoked the keys of the tenant", slog.String("tenant", in.Tenant), slog.Int64("keys", count))
 		return nil
 	})

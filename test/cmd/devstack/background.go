@@ -37,6 +37,9 @@ func (c *config) background(use, short string, work func(context.Context, *stack
 func (c *config) upCommand() *cobra.Command {
 	return c.background("up", "Leave the stack running in the background", func(ctx context.Context, s *stack, out io.Writer) error {
 		if s.complete() {
+			if err := s.renew(ctx); err != nil {
+				return err
+			}
 			fmt.Fprintf(out, "Already running. Settings: %s\n", s.relative(s.layout.envFile()))
 			return nil
 		}
@@ -108,6 +111,9 @@ func (c *config) stopServiceCommand() *cobra.Command {
 func (c *config) startCommand(use, name string, start func(*stack, context.Context) error) *cobra.Command {
 	return c.background(use, "Start "+name+"; returns when it is ready", func(ctx context.Context, s *stack, out io.Writer) error {
 		if err := s.attach(); err != nil {
+			return err
+		}
+		if err := s.vacant(ctx, name); err != nil {
 			return err
 		}
 		if err := start(s, ctx); err != nil {

@@ -75,7 +75,7 @@ func (l layout) writeCurl(ca, hostname, gateway string) error {
 	}
 	quote := strings.NewReplacer(`\`, `\\`, `"`, `\"`)
 	text := strings.Join([]string{
-		"silent", "show-error", `noproxy = "*"`,
+		"silent", "show-error", `noproxy = "*"`, `write-out = "\n"`,
 		`cacert = "` + quote.Replace(ca) + `"`,
 		`connect-to = "` + hostname + ":443:" + net.JoinHostPort(host, port) + `"`,
 	}, "\n") + "\n"

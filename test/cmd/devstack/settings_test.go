@@ -23,6 +23,7 @@ func TestCurlFindsTheHostnameAtTheGatewayAndTrustsItsAuthority(t *testing.T) {
 	want := `silent
 show-error
 noproxy = "*"
+write-out = "\n"
 cacert = "/a \"quoted\" \\ place/ca.crt"
 connect-to = "maas.example.com:443:127.0.0.1:8443"
 `
