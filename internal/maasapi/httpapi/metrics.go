@@ -38,7 +38,7 @@ func NewMetrics(registerer prometheus.Registerer, tenant string) (*Metrics, erro
 		}, labels),
 		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "maas_api_http_request_duration_seconds",
-			Help:    "Time from the first byte of a request's headers read to the end of its handler, in seconds.",
+			Help:    "Time from when a request's headers were read to the end of its handler, in seconds.",
 			Buckets: []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10},
 		}, labels),
 		inFlight: prometheus.NewGaugeVec(prometheus.GaugeOpts{

@@ -177,7 +177,7 @@ func TestMetricsOfDurationsAndRequestsInFlight(t *testing.T) {
 		t.Errorf("%v requests in flight at the end", got)
 	}
 	want := `
-# HELP maas_api_http_request_duration_seconds Time from the first byte of a request's headers read to the end of its handler, in seconds.
+# HELP maas_api_http_request_duration_seconds Time from when a request's headers were read to the end of its handler, in seconds.
 # TYPE maas_api_http_request_duration_seconds histogram
 `
 	for _, bucket := range []string{"0.005 0", "0.01 0", "0.025 0", "0.05 0", "0.1 0", "0.25 0", "0.5 1", "1 1", "2.5 1", "5 1", "10 1", "+Inf 1"} {
