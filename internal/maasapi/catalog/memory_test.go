@@ -8,14 +8,18 @@ import (
 	"encoding/json"
 	"encoding/pem"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/utils/clock"
 	clocktesting "k8s.io/utils/clock/testing"
 )
 
@@ -55,6 +59,38 @@ func TestQuestionIsAskedByOneAtATime(t *testing.T) {
 	<-same.done
 	if _, known, _, again := m.recall(k); known || !again {
 		t.Error("an answer that came to nothing was remembered")
+	}
+}
+
+// broken is a clock that fails once a question is under way.
+type broken struct{ clock.WithTicker }
+
+func (broken) NewTimer(time.Duration) clock.Timer { panic("no timer") }
+
+func TestNobodyWaitsForAQuestionWhoseAskerFailed(t *testing.T) {
+	t.Parallel()
+	address, err := url.Parse("http://127.0.0.1:1/v1/models")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := New(Options{
+		Mode: ModePolicy, Random: strings.NewReader(strings.Repeat("k", keySize)), Registerer: prometheus.NewRegistry(), Log: slog.New(slog.DiscardHandler),
+		Clock: broken{clock.RealClock{}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := c.prober
+	ask := func() (failure any) {
+		defer func() { failure = recover() }()
+		p.verdict(t.Context(), question{url: address, gateway: address.Host})
+		return nil
+	}
+	if ask() == nil {
+		t.Fatal("the question did not fail")
+	}
+	if got := len(p.memory.asking); got != 0 {
+		t.Errorf("%d questions are under way, want none", got)
 	}
 }
 

@@ -73,7 +73,8 @@ const (
 type Listing struct {
 	// Models are sorted by id, URL and owner; never nil.
 	Models []Model
-	// CheckedAt is when the oldest verdict that went into the list was found.
+	// CheckedAt is when the oldest verdict was found that the list was made from,
+	// those that left a model out included.
 	CheckedAt time.Time
 	Check     Check
 }

@@ -109,9 +109,7 @@ func (p *prober) verdict(ctx context.Context, q question) verdict {
 		}
 		if first {
 			p.metrics.remembered.WithLabelValues(resultMiss).Inc()
-			v = verdict{p.tries(ctx, q), p.options.Clock.Now()}
-			p.memory.settle(k, a, v)
-			return v
+			return p.resolve(ctx, q, k, a)
 		}
 		select {
 		case <-a.done:
@@ -123,6 +121,16 @@ func (p *prober) verdict(ctx context.Context, q question) verdict {
 		}
 	}
 	return verdict{outcomeCancelled, p.options.Clock.Now()}
+}
+
+// resolve asks a question that nobody else is asking. Whatever happens meanwhile, who
+// waits for the answer is let go.
+func (p *prober) resolve(ctx context.Context, q question, k mark, a *asking) (v verdict) {
+	v.outcome = outcomeCancelled
+	defer func() { p.memory.settle(k, a, v) }()
+	result := p.tries(ctx, q)
+	v = verdict{result, p.options.Clock.Now()}
+	return v
 }
 
 // tries asks until there is an answer that will not change by asking again.
