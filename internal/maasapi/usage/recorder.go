@@ -72,7 +72,7 @@ type shard struct {
 	stamp map[string]stamp
 	// dirty are the ids with a pending use.
 	dirty []string
-	// latest is the latest use of any key.
+	// latest is the time of the last call for any key.
 	latest int64
 }
 
@@ -106,13 +106,14 @@ func (r *Recorder) shard(id string) *shard {
 }
 
 // Seen notes that a key was used. It never waits for a write, and does not
-// allocate for a key that was seen before.
+// allocate for a key that was seen before. A use before the one that was written
+// last means that the clock was set back: it is noted as if that were long ago.
 func (r *Recorder) Seen(id string, at time.Time) {
 	now := at.UnixNano()
 	s := r.shard(id)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.latest = max(s.latest, now)
+	s.latest = now
 	k, known := s.stamp[id]
 	switch {
 	case k.pending != 0:
@@ -120,7 +121,7 @@ func (r *Recorder) Seen(id string, at time.Time) {
 			k.pending = now
 			s.stamp[id] = k
 		}
-	case known && now-k.written < int64(r.opts.Debounce):
+	case known && now >= k.written && now-k.written < int64(r.opts.Debounce):
 	case r.pending.Load() >= int64(r.opts.MaxPending):
 		// The next use tries again.
 		r.metrics.dropped.Inc()

@@ -209,6 +209,16 @@ func TestUseAfterTheWindowIsWrittenAgain(t *testing.T) {
 	want(t, f.written(), entry("a", 0), entry("a", 1100*time.Millisecond))
 }
 
+func TestUsesAreNotedAfterTheClockWasSetBack(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, nil)
+	for _, after := range []time.Duration{0, -time.Hour, -time.Hour + time.Second, -time.Hour + time.Minute} {
+		f.Seen("a", epoch.Add(after))
+		f.flush(t)
+	}
+	want(t, f.written(), entry("a", 0), entry("a", -time.Hour), entry("a", -time.Hour+time.Minute))
+}
+
 // (E-21).
 func TestWhatCouldNotBeWrittenIsKeptAndTriedAgain(t *testing.T) {
 	t.Parallel()
