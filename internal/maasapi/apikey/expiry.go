@@ -22,6 +22,9 @@ const (
 	MaxExpirationDays = int(math.MaxInt64 / int64(day))
 
 	day = 24 * time.Hour
+	// shortest is the least that the store can tell apart: a key with less to live
+	// would be expired when it is made.
+	shortest = time.Microsecond
 
 	// maxExpiresIn bounds the text of expiresIn, in bytes.
 	maxExpiresIn = 64
@@ -101,7 +104,7 @@ func (l Limits) lifetime(expiresIn json.RawMessage, ephemeral bool) (time.Durati
 		return 0, err
 	case !given:
 		return longest, nil
-	case d <= 0:
+	case d < shortest:
 		return 0, invalid(notPositive)
 	case d <= longest:
 		return d, nil

@@ -160,7 +160,7 @@ func TestLifeOfNewKeysIsWithinItsBounds(t *testing.T) {
 			}
 			return
 		}
-		if life := created.Key.ExpiresAt.Sub(created.Key.CreatedAt); life < 0 || life > longest {
+		if life := created.Key.ExpiresAt.Sub(created.Key.CreatedAt); life <= 0 || life > longest {
 			t.Fatalf("a key made with %s lives %v", r.ExpiresIn, life)
 		}
 	})
@@ -185,6 +185,8 @@ func TestLifeOfNewKeys(t *testing.T) {
 		"no time at all":                    {raw: "0", wantMessage: "expiration must be positive"},
 		"nothing":                           {raw: `""`, wantMessage: "expiration must be positive"},
 		"a negative time":                   {raw: `"-1h"`, wantMessage: "expiration must be positive"},
+		"less than the store can keep":      {raw: `"999ns"`, wantMessage: "expiration must be positive"},
+		"the least that it can keep":        {raw: `"1us"`, want: time.Microsecond},
 		"ephemeral: an hour":                {raw: `"1h"`, ephemeral: true, want: time.Hour},
 		"ephemeral: half of it":             {raw: `"30m"`, ephemeral: true, want: 30 * time.Minute},
 		"ephemeral: an hour without a wish": {ephemeral: true, want: time.Hour},

@@ -38,7 +38,7 @@ func (s *Service) lifetime(ctx context.Context, a Actor, expiresIn json.RawMessa
 	switch {
 	case err != nil:
 		return 0, err
-	case left <= 0:
+	case left < shortest:
 		return 0, errParent
 	case d <= left:
 		return d, nil
