@@ -249,7 +249,8 @@ func (x *Index) changes(ctx context.Context) (reason string, err error) {
 
 // guarded ends a read that stops making progress: first is how long it may take
 // to the first row, or altogether without any, and then is the longest pause
-// after it.
+// after it. Like the deadlines of contexts, and of the connections that the read
+// waits for, these go by real time, whatever clock the index goes by.
 func (x *Index) guarded(ctx context.Context, first, then time.Duration, read func(ctx context.Context, alive func()) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
