@@ -45,7 +45,14 @@ LDFLAGS = -s -w -X $(VERSION_PKG).version=$(VERSION) -X $(VERSION_PKG).commit=$(
 help: ## Show this list
 	@awk 'BEGIN { FS = ":.*## "; print "Usage: make TARGET [NAME=VALUE ...]" } \
 		/^##@ / { printf "\n%s\n", substr($$0, 5) } \
-		/^[a-z-]+:.*## / { printf "  %-18s %s\n", $$1, $$2 }' Makefile
+		/^[a-z-]+:.*## / { printf "  %-18s %s\n", $$1, $$2 } \
+		END { print "\nVariables" } \
+		END { print "  PKG=./internal/...       packages for test, vet and bench-go" } \
+		END { print "  V=1                      output of passing tests too" } \
+		END { print "  RACE=                    test without the race detector" } \
+		END { print "  ONCE=1                   run ends after its tables" } \
+		END { print "  BENCH=\"burst many\"       scenarios of bench; BENCH_OUT=file stores figures, BENCH_FLAGS adds flags" } \
+		END { print "  TEST_LONG_FRACTION=10    a tenth of the counts of test-long and fuzz" }' Makefile
 
 ##@ Try it
 
