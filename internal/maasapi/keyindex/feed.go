@@ -50,9 +50,9 @@ type Change struct {
 // them ask the same database, not a replica of it.
 type Feed interface {
 	// Load yields keys that are active and not expired, and returns the position
-	// of the snapshot it read them in. When there are more than limit, it yields as
-	// many of them: those most likely to be used. It must not stop at a time limit of
-	// its own as long as rows arrive.
+	// of the snapshot it read them in. When there are limit of them or more, it
+	// yields as many: those most likely to be used, and these first. It must not stop
+	// at a time limit of its own as long as rows arrive.
 	Load(ctx context.Context, limit int, yield func(apikey.Digest, apikey.Record) error) (Position, error)
 	// Changes yields the present state of every key changed in a transaction that
 	// since does not contain. It may yield keys again that were yielded before. It

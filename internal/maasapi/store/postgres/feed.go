@@ -61,11 +61,11 @@ func (s *Store) Load(ctx context.Context, limit int, yield func(apikey.Digest, a
 				return err
 			}
 			var count int
-			if err := tx.QueryRow(ctx, countLoad, s.opts.Tenant, limit+1).Scan(&count); err != nil {
+			if err := tx.QueryRow(ctx, countLoad, s.opts.Tenant, limit).Scan(&count); err != nil {
 				return err
 			}
 			statement, args := loadAllKeys, []any{s.opts.Tenant}
-			if count > limit {
+			if count >= limit { // The reader may have asked for one more than it can hold.
 				statement, args = loadKeys, []any{s.opts.Tenant, limit}
 			}
 			rows, err := tx.Query(ctx, statement, args...)
