@@ -75,6 +75,17 @@ func level(name string) slog.Level {
 	}
 }
 
+// levelName is the name of the level at or below l: libraries have levels in
+// between, which collectors do not know.
+func levelName(l slog.Level) string {
+	for _, known := range []slog.Level{slog.LevelError, slog.LevelWarn, slog.LevelInfo} {
+		if l >= known {
+			return strings.ToLower(known.String())
+		}
+	}
+	return strings.ToLower(slog.LevelDebug.String())
+}
+
 // rename gives the members of a record the names that log collectors know.
 func rename(groups []string, a slog.Attr) slog.Attr {
 	if a.Value.Kind() == slog.KindDuration {
@@ -87,7 +98,9 @@ func rename(groups []string, a slog.Attr) slog.Attr {
 	case slog.TimeKey:
 		return slog.String("timestamp", a.Value.Time().Format(timestamp))
 	case slog.LevelKey:
-		return slog.String("level", strings.ToLower(a.Value.String()))
+		if l, known := a.Value.Any().(slog.Level); known {
+			return slog.String("level", levelName(l))
+		}
 	case slog.MessageKey:
 		return slog.Attr{Key: "message", Value: a.Value}
 	case slog.SourceKey:

@@ -204,6 +204,19 @@ func TestLogLevels(t *testing.T) {
 	}
 }
 
+// Those of the libraries are in between.
+func TestEveryRecordHasALevelThatCollectorsKnow(t *testing.T) {
+	t.Parallel()
+	for level, want := range map[slog.Level]string{
+		slog.LevelDebug - 4: "debug", slog.LevelDebug: "debug", slog.LevelDebug + 1: "debug", slog.LevelDebug + 3: "debug",
+		slog.LevelInfo: "info", slog.LevelInfo + 1: "info", slog.LevelWarn + 1: "warn", slog.LevelError: "error", slog.LevelError + 4: "error",
+	} {
+		if got := rename(nil, slog.Any(slog.LevelKey, level)).Value.String(); got != want {
+			t.Errorf("%s is written as %q, want %q", level, got, want)
+		}
+	}
+}
+
 func TestAuditRecordsAreWrittenAtEveryLevel(t *testing.T) {
 	t.Parallel()
 	for _, level := range []string{"error", "warn", "info", "debug"} {
