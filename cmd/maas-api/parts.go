@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"time"
 
 	"github.com/opendatahub-io/maas-operator/internal/maasapi/apikey"
 	"github.com/opendatahub-io/maas-operator/internal/maasapi/catalog"
@@ -41,7 +42,7 @@ func (s *service) open() error {
 	}
 	routes := slices.Concat(keys, models)
 	s.health.Set(
-		server.Check{Name: "migrations", Ready: func(context.Context) error { return nil }}, // They were made before.
+		server.Check{Name: "migrations", Ready: func(context.Context) error { return s.schema.Ready() }},
 		server.Check{Name: "database", Ready: func(context.Context) error { return s.index.Ready() }},
 	)
 	audiences := []httpapi.Audience{httpapi.Public, httpapi.Internal}
@@ -118,7 +119,7 @@ func (s *service) keyService() (*apikey.Service, error) {
 	}
 	service, err := apikey.NewService(apikey.Options{
 		Store: s.store, Subscriptions: subscription.Minter{Source: s.cache}, Admins: admins, Auditor: auditor,
-		Clock: s.clock, Random: rand.Reader, Tenant: s.config.TenantName,
+		Clock: validationClock{s.index}, Random: rand.Reader, Tenant: s.config.TenantName,
 		MaxExpirationDays: s.config.MaxExpirationDays, MaxKeysPerUser: s.config.MaxPerUser,
 		Records: s.index, Revoked: s.revoked, Registerer: s.registry, Log: s.log,
 	})
@@ -127,6 +128,17 @@ func (s *service) keyService() (*apikey.Service, error) {
 	}
 	return service, nil
 }
+
+// validationClock is the clock that keys are validated by, for those who make
+// them: a key lives as long as was asked for, whatever the clock of this process
+// says.
+type validationClock struct{ keys interface{ Now() time.Time } }
+
+// Now implements [clock.PassiveClock].
+func (c validationClock) Now() time.Time { return c.keys.Now() }
+
+// Since implements [clock.PassiveClock].
+func (c validationClock) Since(t time.Time) time.Duration { return c.Now().Sub(t) }
 
 // revoked returns when this process refuses the keys that were just revoked. When
 // that cannot be waited for, the next poll sees to it.

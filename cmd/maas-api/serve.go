@@ -27,8 +27,8 @@ import (
 )
 
 const (
-	// closeTimeout is how long the last spans may take to be sent, and the last
-	// scrape to be answered. With the defaults of the settings everything ends
+	// closeTimeout is how long the last spans may take to be sent, the last scrape to
+	// be answered, and connections to the database to be closed, all at once. With the defaults of the settings everything ends
 	// within 30 seconds, after which Kubernetes kills a pod by default.
 	closeTimeout = 3 * time.Second
 	// backgroundTimeout is how long the last uses of keys may take to be written.
@@ -62,6 +62,7 @@ type service struct {
 
 	cache   *kube.Cache
 	store   *postgres.Store
+	schema  *schemaWatch
 	index   *keyindex.Index
 	catalog *catalog.Catalog
 	admins  *kube.Reviewer
@@ -123,12 +124,9 @@ func (s *service) stop(ctx context.Context) error {
 		}.Run(ctx))
 	}
 	s.endRunning()
-	errs = append(errs, within(backgroundTimeout, s.background.Wait))
+	errs = append(errs, within(backgroundTimeout, "parts of the service", s.background.Wait))
 	if s.catalog != nil {
 		s.catalog.Close()
-	}
-	if s.store != nil {
-		s.store.Close()
 	}
 	errs = append(errs, s.closeLast(ctx))
 	err := errors.Join(errs...)
@@ -138,13 +136,14 @@ func (s *service) stop(ctx context.Context) error {
 	return err
 }
 
-// closeLast closes what shows how the rest ended.
+// closeLast closes what nothing else needs any more, and what shows how the rest
+// ended.
 func (s *service) closeLast(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, closeTimeout)
 	defer cancel()
 	var (
 		wg   sync.WaitGroup
-		errs [2]error
+		errs [3]error
 	)
 	if s.tracer != nil {
 		wg.Go(func() { errs[0] = s.tracer.Close(ctx) })
@@ -152,12 +151,17 @@ func (s *service) closeLast(ctx context.Context) error {
 	if s.metrics != nil {
 		wg.Go(func() { errs[1] = s.metrics.Shutdown(ctx) })
 	}
+	if s.store != nil {
+		wg.Go(func() { // A database that does not answer takes leave of nobody.
+			errs[2] = within(closeTimeout, "connections to the database", func() error { s.store.Close(); return nil })
+		})
+	}
 	wg.Wait()
 	return errors.Join(errs[:]...)
 }
 
-// within waits for f no longer than the timeout.
-func within(timeout time.Duration, f func() error) error {
+// within waits for f, which ends what is named, no longer than the timeout.
+func within(timeout time.Duration, what string, f func() error) error {
 	done := make(chan error, 1)
 	go func() { done <- f() }()
 	timer := clock.RealClock{}.NewTimer(timeout)
@@ -166,7 +170,7 @@ func within(timeout time.Duration, f func() error) error {
 	case err := <-done:
 		return err
 	case <-timer.C():
-		return fmt.Errorf("parts of the service did not end within %s", timeout)
+		return fmt.Errorf("%s did not end within %s", what, timeout)
 	}
 }
 

@@ -249,7 +249,12 @@ func (s *service) openDatabase(ctx context.Context) error {
 	if err := s.store.Register(ctx); err != nil {
 		return fmt.Errorf("register tenant %s: %w", s.config.TenantName, err)
 	}
-	return nil
+	s.schema = &schemaWatch{database: s.store, clock: s.clock}
+	if err := s.schema.look(ctx); err != nil {
+		return err
+	}
+	s.run("watch the schema", s.schema.Run)
+	return s.schema.Ready()
 }
 
 // awaitLoads waits until keys and the tenant's objects are loaded.
