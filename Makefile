@@ -174,7 +174,7 @@ verify: $(KUSTOMIZE) ## Check that generated files are current, manifests build 
 	@hack/verify.sh $(KUSTOMIZE)
 
 .PHONY: test
-test: $(TOOLS)/testreport controlplane crds postgres ## Run the quick suites, those on the control plane included
+test: $(TOOLS)/testreport controlplane crds postgres gateway ## Run the quick suites, those on the control plane included
 	@hack/test.sh $(RACE) $(PKG) | $(TESTREPORT)
 
 .PHONY: test-engines

@@ -22,3 +22,4 @@ find . -name go.mod -not -path './bin/*' -printf '%h\n' | sort | while read -r d
 done
 hack/build.sh crds
 hack/postgres.sh
+hack/curl.sh

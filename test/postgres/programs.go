@@ -49,11 +49,6 @@ func findPrograms(ctx context.Context, out io.Writer, home string) (*programs, e
 	if p.dir, err = filepath.Abs(p.dir); err != nil {
 		return nil, fmt.Errorf("resolve directory: %w", err)
 	}
-	libraries, err := os.ReadFile(filepath.Join(p.dir, "libraries"))
-	if err != nil {
-		return nil, fmt.Errorf("read list of libraries: %w", err)
-	}
-	search := strings.Join(strings.Fields(string(libraries)), ":")
 	if os.Geteuid() == 0 {
 		if p.user, err = unprivileged(); err != nil {
 			return nil, err
@@ -63,12 +58,29 @@ func findPrograms(ctx context.Context, out io.Writer, home string) (*programs, e
 			if err := copyTree(p.dir, reach); err != nil {
 				return nil, err
 			}
-			search = strings.ReplaceAll(search, p.dir, reach)
 			p.dir = reach
 		}
 	}
+	search, err := librariesOf(p.dir)
+	if err != nil {
+		return nil, err
+	}
 	p.env = []string{"LD_LIBRARY_PATH=" + search, "LC_ALL=C", "TZ=GMT"}
 	return p, nil
+}
+
+// librariesOf tells where programs in a directory find their libraries, as the
+// linker wants it.
+func librariesOf(dir string) (string, error) {
+	content, err := os.ReadFile(filepath.Join(dir, "libraries"))
+	if err != nil {
+		return "", fmt.Errorf("read list of libraries: %w", err)
+	}
+	list := strings.Fields(string(content))
+	for i := range list {
+		list[i] = filepath.Join(dir, list[i])
+	}
+	return strings.Join(list, ":"), nil
 }
 
 func (p *programs) path(name string) string { return filepath.Join(p.dir, "bin", name) }

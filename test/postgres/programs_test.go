@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/opendatahub-io/maas-operator/test/testenv"
@@ -22,13 +21,13 @@ func TestProgramsThatNobodyCanReachRunFromACopy(t *testing.T) {
 	if err := copyTree(from, to); err != nil {
 		t.Fatal(err)
 	}
-	libraries, err := os.ReadFile(filepath.Join(to, "libraries"))
+	libraries, err := librariesOf(to)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, program := range []string{"postgres", "initdb", "pgbouncer"} {
 		cmd := exec.CommandContext(t.Context(), filepath.Join(to, "bin", program), "--version")
-		cmd.Env = []string{"LD_LIBRARY_PATH=" + strings.ReplaceAll(strings.Join(strings.Fields(string(libraries)), ":"), from, to)}
+		cmd.Env = []string{"LD_LIBRARY_PATH=" + libraries}
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Errorf("%s: %v\n%s", program, err, out)
 		}

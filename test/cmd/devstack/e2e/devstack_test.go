@@ -5,6 +5,7 @@ package e2e
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"os"
 	"os/exec"
@@ -46,7 +47,27 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 	programs.devstack = filepath.Join(dir, "devstack")
 	programs.controller = filepath.Join(dir, "maas-controller")
 	programs.service = filepath.Join(dir, "maas-api")
+	findCurl(ctx)
 }, NodeTimeout(buildTimeout))
+
+// findCurl makes sure that there is a curl on the path, which the README's lines
+// call: that of the machine, or one unpacked below bin/.
+func findCurl(ctx context.Context) {
+	GinkgoHelper()
+	if _, err := exec.LookPath("curl"); err == nil {
+		return
+	}
+	fetch := exec.CommandContext(ctx, filepath.Join(testenv.RepoRoot(), "hack", "curl.sh"))
+	fetch.Stdout, fetch.Stderr = GinkgoWriter, GinkgoWriter
+	Expect(fetch.Run()).To(Succeed(), "this machine has no curl, which the README's lines call, and hack/curl.sh brings none")
+	dir, err := filepath.Abs(filepath.Join(testenv.RepoRoot(), "bin", "curl", "bin"))
+	Expect(err).NotTo(HaveOccurred())
+	before := os.Getenv("PATH")
+	Expect(os.Setenv("PATH", dir+string(os.PathListSeparator)+before)).To(Succeed())
+	DeferCleanup(os.Setenv, "PATH", before)
+	_, err = exec.LookPath("curl")
+	Expect(err).NotTo(HaveOccurred(), "hack/curl.sh unpacked a curl")
+}
 
 // dataDir makes a data directory. Whatever a failed spec leaves running in it ends
 // with the spec.
