@@ -31,7 +31,6 @@ func (b *watchedBody) Read(p []byte) (int, error) {
 
 // A server of HTTP/2 resets the stream of a request whose body was not read.
 func TestUnwantedBodiesAreReadBeforeTheAnswerOfHTTP2Ends(t *testing.T) {
-	t.Parallel()
 	handler := newHarness(t, []httpapi.Route{route(http.MethodPost, "/deaf")}).handler
 	bodies := make(chan *watchedBody, 1)
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
