@@ -216,7 +216,7 @@ func newFixture(t *testing.T, change func(*Options)) *fixture {
 	}
 	o := Options{
 		Feed: f.database, Clock: f.clock, Log: slog.New(slog.DiscardHandler), Registerer: f.registry,
-		PollTimeout: 50 * time.Millisecond, LookupTimeout: 50 * time.Millisecond,
+		PollTimeout: time.Second, LookupTimeout: time.Second, // Test machines are slow.
 	}
 	if change != nil {
 		change(&o)
@@ -228,6 +228,9 @@ func newFixture(t *testing.T, change func(*Options)) *fixture {
 	f.index = index
 	return f
 }
+
+// hasty gives up look-ups soon, for tests in which they hang.
+func hasty(o *Options) { o.LookupTimeout = 50 * time.Millisecond }
 
 // loaded has keys 1 to n in the database and in the index.
 func loaded(t *testing.T, n int, change func(*Options)) *fixture {

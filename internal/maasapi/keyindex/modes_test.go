@@ -309,7 +309,10 @@ func TestFloodOfUnknownKeysIsLimitedAndStarvesNoHits(t *testing.T) {
 // Mode 8: who waits for a turn does not wait for ever.
 func TestUnknownKeyDoesNotWaitLongForItsTurn(t *testing.T) {
 	t.Parallel()
-	f := loaded(t, 1, func(o *Options) { o.MissConcurrency = 1 })
+	f := loaded(t, 1, func(o *Options) {
+		hasty(o)
+		o.MissConcurrency = 1
+	})
 	f.index.unknown <- struct{}{}
 	f.wantVerdict(t, digest(2), ErrBusy.Error())
 }
@@ -365,7 +368,7 @@ func TestOutageIsBridgedByKnownKeysForTheGraceAndThenClosed(t *testing.T) {
 // Mode 9: the database takes connections and says nothing.
 func TestFrozenDatabaseHangsNobodyAndIsSoonLeftAlone(t *testing.T) {
 	t.Parallel()
-	f := loaded(t, 1, nil)
+	f := loaded(t, 1, hasty)
 	f.set(func() { f.pollFrozen, f.lookupFrozen = true, true })
 	f.clock.Step(DefaultStaleAfter + time.Nanosecond)
 	// No poll has found out yet.

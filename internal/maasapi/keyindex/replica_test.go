@@ -290,11 +290,7 @@ func newProxy(t *testing.T, database string) (*proxy, string) {
 	})
 	t.Cleanup(func() {
 		_ = listener.Close()
-		p.mu.Lock()
-		for _, c := range p.conns {
-			_ = c.Close()
-		}
-		p.mu.Unlock()
+		p.cut()
 		p.group.Wait()
 	})
 	u.Host = listener.Addr().String()
@@ -330,6 +326,16 @@ func (p *proxy) serve(client net.Conn) {
 			}
 		})
 	}
+}
+
+// cut ends all open connections.
+func (p *proxy) cut() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, c := range p.conns {
+		_ = c.Close()
+	}
+	p.conns = nil
 }
 
 // swallow has all open connections say nothing more, without an end. New ones
