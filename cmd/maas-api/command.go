@@ -39,8 +39,9 @@ type commands struct {
 	serve, migrate, cleanup, revoke program
 }
 
-// newCommand returns the command line. Without a sub-command it serves.
-func newCommand(run commands, environment map[string]string) *cobra.Command {
+// newCommand returns the command line, which writes to out: the library decides
+// where completions go when they are added. Without a sub-command it serves.
+func newCommand(run commands, environment map[string]string, out io.Writer) *cobra.Command {
 	root := serveCommand(run.serve, environment)
 	root.Use, root.Long = "maas-api", longHelp
 	root.Version = version.Get().String()
@@ -57,6 +58,7 @@ func newCommand(run commands, environment map[string]string) *cobra.Command {
 			},
 		},
 	)
+	root.SetOut(out)
 	strict(root)
 	return root
 }

@@ -38,9 +38,8 @@ func runLine(t *testing.T, environment map[string]string, args ...string) ran {
 			return nil
 		}
 	}
-	cmd := newCommand(commands{serve: note("serve"), migrate: note("migrate"), cleanup: note("cleanup"), revoke: note("revoke")}, environment)
 	var out bytes.Buffer
-	cmd.SetOut(&out)
+	cmd := newCommand(commands{serve: note("serve"), migrate: note("migrate"), cleanup: note("cleanup"), revoke: note("revoke")}, environment, &out)
 	cmd.SetErr(&out)
 	cmd.SetArgs(append([]string{}, args...))
 	got.err = cmd.ExecuteContext(t.Context())
