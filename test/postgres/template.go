@@ -19,7 +19,7 @@ import (
 )
 
 const (
-	// Below the directory of a server, and of the template of all servers:
+	// Below the directory of a server, and of the template of all servers.
 	dataDir      = "data"
 	passwordFile = "password"
 	// templateName is, below bin/.build, the template. hack/postgres.sh removes it

@@ -14,6 +14,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"syscall"
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/wait"
@@ -29,9 +30,39 @@ const (
 	probeTimeout = 2 * time.Second
 )
 
-// Build compiles ./cmd/<name> into a directory, with the flags of the Makefile so
-// that the compiler's cache serves both, and returns the program's path.
+// Build compiles ./cmd/<name> and returns the path of a copy in a directory. Suites
+// that run at the same time take turns, so that the program is linked only once
+// for all of them. The flags are those of the Makefile: the compiler's cache serves
+// both.
 func Build(ctx context.Context, dir, name string) (string, error) {
+	work, err := filepath.Abs(filepath.Join(testenv.RepoRoot(), "bin", ".build", "test"))
+	if err == nil {
+		err = os.MkdirAll(work, 0o750)
+	}
+	if err != nil {
+		return "", fmt.Errorf("make directory of programs: %w", err)
+	}
+	lock, err := os.OpenFile(filepath.Join(work, name+".lock"), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return "", fmt.Errorf("open lock: %w", err)
+	}
+	defer func() { _ = lock.Close() }() // It gives up the lock.
+	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
+		return "", fmt.Errorf("take lock: %w", err)
+	}
+	shared, err := compile(ctx, work, name)
+	if err != nil {
+		return "", err
+	}
+	binary := filepath.Join(dir, name)
+	if out, err := exec.CommandContext(ctx, "cp", "--reflink=auto", shared, binary).CombinedOutput(); err != nil {
+		return "", fmt.Errorf("copy %s: %w: %s", name, err, out)
+	}
+	return binary, nil
+}
+
+// compile does nothing to a program that is current.
+func compile(ctx context.Context, dir, name string) (string, error) {
 	binary := filepath.Join(dir, name)
 	command := exec.CommandContext(ctx, "go", "build", "-mod=readonly", "-trimpath", "-o", binary, "./cmd/"+name)
 	command.Dir = testenv.RepoRoot()
