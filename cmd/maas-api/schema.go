@@ -21,23 +21,28 @@ const (
 	lookTimeout = 5 * time.Second
 )
 
-var errSchema = errors.New("the schema of the database is older than this program needs: restart it, or run the migrate command")
+var (
+	errSchema   = errors.New("the schema of the database is older than this program needs: restart it, or run the migrate command")
+	errReplaced = errors.New("the tenant was deleted, or made again with another UID: stop this program, or start it with the UID of the present one")
+)
 
-// schemaWatch tells whether the database has the schema that this program needs. It
-// looks now and then, so that asking costs nothing.
+// schemaWatch tells whether the database has the schema that this program needs,
+// and still belongs to its tenant. It looks now and then, so that asking costs
+// nothing.
 type schemaWatch struct {
 	database interface {
 		Migrated(ctx context.Context) (bool, error)
+		Replaced(ctx context.Context) (bool, error)
 	}
-	clock  clock.WithTicker
-	wanted atomic.Bool // What the last look that was answered found.
+	clock clock.WithTicker
+	found atomic.Pointer[error] // By the last look that was answered; nil: there was none.
 }
 
-// Ready returns nil if the last look that was answered found the schema. That the
-// database does not answer is no matter of the schema.
+// Ready returns nil if the last look that was answered found everything in order.
+// That the database does not answer is no matter of the schema.
 func (s *schemaWatch) Ready() error {
-	if s.wanted.Load() {
-		return nil
+	if problem := s.found.Load(); problem != nil {
+		return *problem
 	}
 	return errSchema
 }
@@ -59,10 +64,22 @@ func (s *schemaWatch) Run(ctx context.Context) error {
 func (s *schemaWatch) look(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
 	defer cancel()
-	found, err := s.database.Migrated(ctx)
+	migrated, err := s.database.Migrated(ctx)
 	if err != nil {
 		return fmt.Errorf("look at the schema of the database: %w", err)
 	}
-	s.wanted.Store(found)
+	if !migrated {
+		s.found.Store(new(errSchema))
+		return nil
+	}
+	replaced, err := s.database.Replaced(ctx)
+	if err != nil {
+		return fmt.Errorf("look whether the tenant was replaced: %w", err)
+	}
+	var problem error
+	if replaced {
+		problem = errReplaced
+	}
+	s.found.Store(&problem)
 	return nil
 }

@@ -33,10 +33,17 @@ func until(t *testing.T, condition func() bool) {
 
 // answers is a database whose schema is looked at.
 type answers struct {
-	mu    sync.Mutex
-	found bool
-	err   error
-	looks int
+	mu       sync.Mutex
+	found    bool
+	replaced bool
+	err      error
+	looks    int
+}
+
+func (a *answers) Replaced(context.Context) (bool, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.replaced, a.err
 }
 
 func (a *answers) Migrated(context.Context) (bool, error) {
@@ -92,5 +99,20 @@ func TestServiceIsReadyOnlyWithItsSchema(t *testing.T) {
 	cancel()
 	if err := <-ended; err != nil {
 		t.Error(err)
+	}
+}
+
+func TestServiceOfAReplacedTenantIsNotReady(t *testing.T) {
+	t.Parallel()
+	database := &answers{found: true}
+	s := &schemaWatch{database: database, clock: clocktesting.NewFakeClock(epoch)}
+	for _, replaced := range []bool{false, true} {
+		database.replaced = replaced
+		if err := s.look(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if got := errors.Is(s.Ready(), errReplaced); got != replaced {
+			t.Errorf("replaced %t: %v", replaced, s.Ready())
+		}
 	}
 }

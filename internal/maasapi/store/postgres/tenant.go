@@ -25,6 +25,18 @@ UPDATE api_keys SET status = 'revoked', invalidated_at = now(), invalidation_rea
 WHERE tenant = $1 AND status = 'active'`
 )
 
+// Replaced tells whether the tenant of this process has ended: it was deleted, or
+// another one has its name. Without a UID nobody can tell, and it has not.
+func (s *Store) Replaced(ctx context.Context) (replaced bool, err error) {
+	if s.opts.TenantUID == noTenant {
+		return false, nil
+	}
+	err = s.run(ctx, s.kinds.urgent("look for tenant"), func(ctx context.Context, conn *pgx.Conn) error {
+		return conn.QueryRow(ctx, knowTenant, s.opts.Tenant, s.opts.TenantUID).Scan(&replaced)
+	})
+	return replaced, err
+}
+
 // noTenant is the UID of a name whose tenant was deleted.
 const noTenant = ""
 

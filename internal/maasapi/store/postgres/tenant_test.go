@@ -129,6 +129,11 @@ func TestAProcessOfAReplacedTenantCanDoNoMore(t *testing.T) {
 	insert(t, next, makeKey("new"))
 	wantError(t, former.Insert(t.Context(), makeKey("late")), apikey.ErrTenantReplaced)
 	wantError(t, former.Register(t.Context()), apikey.ErrTenantReplaced)
+	for s, want := range map[*Store]bool{former: true, next: false, open(t, url): false} {
+		if got, err := s.Replaced(t.Context()); err != nil || got != want {
+			t.Errorf("Replaced: %t, %v; want %t", got, err, want)
+		}
+	}
 	if ended, err := former.RevokeTenant(t.Context()); err != nil || ended != 0 {
 		t.Errorf("RevokeTenant: %d, %v; want nothing to be left to do", ended, err)
 	}
