@@ -96,9 +96,9 @@ func (s *Scenario) add(name string, unit Unit, value float64, expect ...expectat
 }
 
 // cell records a value in the scenario's grid. Its unit is part of the column.
-func (s *Scenario) cell(row, column string, unit Unit, value float64) {
+func (s *Scenario) cell(row, column string, unit Unit, value float64, expect ...expectation) {
 	name := row + ": " + column
-	s.add(name, unit, value)
+	s.add(name, unit, value, expect...)
 	i := slices.IndexFunc(s.Measures, func(m Measure) bool { return m.Name == name })
 	s.Measures[i].Row, s.Measures[i].Column = row, column
 }
