@@ -163,7 +163,7 @@ type crowd struct {
 	once      sync.Once
 }
 
-func (c *crowd) serve(http.ResponseWriter, *http.Request) {
+func (c *crowd) serve(_ http.ResponseWriter, r *http.Request) {
 	now := c.now.Add(1)
 	defer c.now.Add(-1)
 	for {
@@ -176,7 +176,9 @@ func (c *crowd) serve(http.ResponseWriter, *http.Request) {
 		c.once.Do(func() { close(c.full) })
 	}
 	<-c.full
-	<-time.After(20 * time.Millisecond) // Time for others to come too, if nothing keeps them.
+	ctx, cancel := context.WithTimeout(r.Context(), 20*time.Millisecond) // For others to come too, if nothing keeps them.
+	defer cancel()
+	<-ctx.Done()
 }
 
 func TestModelsAreAskedAtOnceWithinBounds(t *testing.T) {
