@@ -70,16 +70,24 @@ func Run(ctx context.Context, p *Plan) (*Result, error) {
 		return nil, err
 	}
 	defer dialer.close()
+	clients, err := connect(ctx, dialer, p.Clients)
+	defer func() {
+		for _, c := range clients {
+			c.conn.close()
+		}
+	}()
+	if err != nil {
+		return nil, fmt.Errorf("load %s: %w", p.Address, err)
+	}
 	start := time.Now()
 	r := &run{plan: p, start: start, from: start.Add(p.Warm), to: start.Add(p.Warm + p.Measure)}
-	clients := make([]*client, p.Clients)
 	var group errgroup.Group
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	for i := range clients {
-		clients[i] = &client{run: r, number: i}
+	for _, c := range clients {
+		c.run = r
 		group.Go(func() error {
-			err := clients[i].ask(ctx, dialer)
+			err := c.ask(ctx)
 			if err != nil {
 				cancel(err)
 			}
@@ -100,6 +108,20 @@ func Run(ctx context.Context, p *Plan) (*Result, error) {
 		result.Failures = append(result.Failures, c.failures...)
 	}
 	return result, nil
+}
+
+// connect makes clients with their connections; those that it returns with an error
+// are to be closed too.
+func connect(ctx context.Context, dialer dialer, count int) ([]*client, error) {
+	var clients []*client
+	for i := range count {
+		conn, err := dialer.dial(ctx)
+		if err != nil {
+			return clients, err
+		}
+		clients = append(clients, &client{conn: conn, number: i})
+	}
+	return clients, nil
 }
 
 // at calls f at a moment.
@@ -133,17 +155,13 @@ type run struct {
 // client asks again and again.
 type client struct {
 	*run
+	conn             conn
 	number, requests int
 	sent, due        Latencies
 	failures         Latencies
 }
 
-func (c *client) ask(ctx context.Context, dialer dialer) error {
-	conn, err := dialer.dial(ctx)
-	if err != nil {
-		return err
-	}
-	defer conn.close()
+func (c *client) ask(ctx context.Context) error {
 	for turn := c.number; ctx.Err() == nil; turn += c.plan.Clients {
 		due := time.Now()
 		if c.plan.Rate > 0 {
@@ -157,7 +175,7 @@ func (c *client) ask(ctx context.Context, dialer dialer) error {
 			return nil
 		}
 		requests := c.plan.Turn(turn)
-		if failed, err := c.take(ctx, conn, requests); err != nil {
+		if failed, err := c.take(ctx, requests); err != nil {
 			return err
 		} else if failed {
 			c.failures = append(c.failures, began.Sub(c.from))
@@ -179,9 +197,9 @@ func (c *client) ask(ctx context.Context, dialer dialer) error {
 
 // take sends the requests of a turn, up to the first that fails in a way that is
 // tolerated.
-func (c *client) take(ctx context.Context, conn conn, requests []Request) (failed bool, err error) {
+func (c *client) take(ctx context.Context, requests []Request) (failed bool, err error) {
 	for i := range requests {
-		err := conn.exchange(ctx, &requests[i])
+		err := c.conn.exchange(ctx, &requests[i])
 		if wrong, ok := errors.AsType[*wrongAnswer](err); ok && wrong.status == c.plan.Tolerate {
 			return true, nil
 		}
