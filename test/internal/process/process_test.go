@@ -40,7 +40,12 @@ func awaitEnd(t *testing.T, p *Process) {
 func TestStopEndsAProcessAndMayBeRepeated(t *testing.T) {
 	t.Parallel()
 	p := startShell(t, "exec sleep 600")
-	if !p.Alive() || CommandLine(p.PID) == "" {
+	tick := time.NewTicker(gonePoll)
+	defer tick.Stop()
+	for p.Alive() && CommandLine(p.PID) == "" { // While it becomes another program, it has none.
+		<-tick.C
+	}
+	if !p.Alive() {
 		t.Fatal("process is not alive after its start")
 	}
 	for range 2 {
