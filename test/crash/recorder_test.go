@@ -14,9 +14,12 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/tools/cache"
+	watchtools "k8s.io/client-go/tools/watch"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/opendatahub-io/maas-operator/internal/kuadrant"
@@ -50,9 +53,7 @@ func record(ctx context.Context) *recorder {
 	for _, kind := range []schema.GroupVersionKind{
 		kuadrant.AuthPolicy, kuadrant.TokenRateLimitPolicy, maas.WithKind("MaaSSubscription"), maas.WithKind("MaaSAuthPolicy"),
 	} {
-		list := &unstructured.UnstructuredList{}
-		list.SetGroupVersionKind(kind.GroupVersion().WithKind(kind.Kind + "List"))
-		w, err := c.Watch(context.WithoutCancel(ctx), list)
+		w, err := r.watch(context.WithoutCancel(ctx), c, kind)
 		Expect(err).NotTo(HaveOccurred())
 		r.watches = append(r.watches, w)
 		r.group.Go(func() { r.follow(w) })
@@ -60,20 +61,40 @@ func record(ctx context.Context) *recorder {
 	return r
 }
 
+// watch takes in what there is of a kind and follows it from there. The API server
+// ends watches of those who are slow to read: such a one is begun again where it
+// ended.
+func (r *recorder) watch(ctx context.Context, c client.WithWatch, kind schema.GroupVersionKind) (watch.Interface, error) {
+	list := &unstructured.UnstructuredList{}
+	list.SetGroupVersionKind(kind.GroupVersion().WithKind(kind.Kind + "List"))
+	if err := c.List(ctx, list); err != nil {
+		return nil, err
+	}
+	for i := range list.Items {
+		r.take(&list.Items[i], false)
+	}
+	again := &cache.ListWatch{WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
+		return c.Watch(ctx, list.DeepCopy(), &client.ListOptions{Raw: &o})
+	}}
+	return watchtools.NewRetryWatcherWithContext(ctx, list.GetResourceVersion(), again)
+}
+
 func (r *recorder) follow(w watch.Interface) {
 	for e := range w.ResultChan() {
-		object, ok := e.Object.(*unstructured.Unstructured)
-		if !ok {
-			continue
+		if object, ok := e.Object.(*unstructured.Unstructured); ok {
+			r.take(object, e.Type == watch.Deleted)
 		}
-		version, err := strconv.ParseUint(object.GetResourceVersion(), 10, 64)
-		if err != nil {
-			continue // The server's own business, such as a bookmark.
-		}
-		r.mu.Lock()
-		r.events = append(r.events, happening{version: version, deleted: e.Type == watch.Deleted, object: object})
-		r.mu.Unlock()
 	}
+}
+
+func (r *recorder) take(object *unstructured.Unstructured, deleted bool) {
+	version, err := strconv.ParseUint(object.GetResourceVersion(), 10, 64)
+	if err != nil {
+		return // The server's own business, such as a bookmark.
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.events = append(r.events, happening{version: version, deleted: deleted, object: object})
 }
 
 // stop ends the recording and returns what happened, in the order in which the
