@@ -95,23 +95,23 @@ type Limits struct {
 	EphemeralMaximum time.Duration
 }
 
-// lifetime returns how long a new key lives.
-func (l Limits) lifetime(expiresIn json.RawMessage, ephemeral bool) (time.Duration, error) {
+// lifetime returns how long a new key lives, and whether that was asked for.
+func (l Limits) lifetime(expiresIn json.RawMessage, ephemeral bool) (d time.Duration, given bool, err error) {
 	longest := l.maximum(ephemeral)
-	d, given, err := ParseExpiresIn(expiresIn)
+	d, given, err = ParseExpiresIn(expiresIn)
 	switch {
 	case err != nil:
-		return 0, err
+		return 0, given, err
 	case !given:
-		return longest, nil
+		return longest, false, nil
 	case d < shortest:
-		return 0, invalid(notPositive)
+		return 0, true, invalid(notPositive)
 	case d <= longest:
-		return d, nil
+		return d, true, nil
 	case ephemeral:
-		return 0, invalid(fmt.Sprintf("ephemeral key expiration (%v) cannot exceed %v: %s", d, longest, exceedsMaximum))
+		return 0, true, invalid(fmt.Sprintf("ephemeral key expiration (%v) cannot exceed %v: %s", d, longest, exceedsMaximum))
 	default:
-		return 0, invalid(fmt.Sprintf("requested expiration (%v) exceeds maximum allowed (%d days): %s", d, l.MaxExpirationDays, exceedsMaximum))
+		return 0, true, invalid(fmt.Sprintf("requested expiration (%v) exceeds maximum allowed (%d days): %s", d, l.MaxExpirationDays, exceedsMaximum))
 	}
 }
 

@@ -25,7 +25,7 @@ type Records interface {
 // a key never outlives it: otherwise whoever holds a key for an hour would have
 // access for good.
 func (s *Service) lifetime(ctx context.Context, a Actor, expiresIn json.RawMessage, ephemeral bool) (time.Duration, error) {
-	d, err := s.limits.lifetime(expiresIn, ephemeral)
+	d, given, err := s.limits.lifetime(expiresIn, ephemeral)
 	if err != nil || !a.Key {
 		return d, err
 	}
@@ -34,10 +34,7 @@ func (s *Service) lifetime(ctx context.Context, a Actor, expiresIn json.RawMessa
 		return d, err
 	}
 	left := parent.ExpiresAt.Sub(s.clock.Now())
-	_, given, err := ParseExpiresIn(expiresIn)
 	switch {
-	case err != nil:
-		return 0, err
 	case left < shortest:
 		return 0, errParent
 	case d <= left:
