@@ -36,14 +36,17 @@ property() {
 }
 
 # fuzz spends at most a second on making an input smaller: by default that takes
-# up to a minute for each, which is all there is.
+# up to a minute for each, which is all there is. A failure of one target does not
+# keep the others from running.
 fuzz() {
-	local file target
-	grep -rnoE --include='*_test.go' '^func Fuzz[A-Za-z0-9_]+' . | sort | while IFS=: read -r file _ target; do
+	local file target targets status=0
+	targets=$(grep -rnoE --include='*_test.go' '^func Fuzz[A-Za-z0-9_]+' . | sort)
+	while IFS=: read -r file _ target; do
 		target=${target#func }
 		say "${target} in $(dirname "${file}") for ${fuzz_ms} ms"
-		go test -mod=readonly -json -timeout 60m -run '^$' -fuzz "^${target}\$" -fuzztime "${fuzz_ms}ms" -fuzzminimizetime 1s "$(dirname "${file}")"
-	done
+		go test -mod=readonly -json -timeout 60m -run '^$' -fuzz "^${target}\$" -fuzztime "${fuzz_ms}ms" -fuzzminimizetime 1s "$(dirname "${file}")" || status=$?
+	done <<<"${targets}"
+	return "${status}"
 }
 
 # The quick suites run the first seeds of both; these begin where those end.

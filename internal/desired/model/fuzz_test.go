@@ -20,11 +20,11 @@ import (
 )
 
 func FuzzAuthPolicyTemplate(f *testing.F) {
-	rendertest.Fuzz(f, engine(f), authRequest(), identityFields)
+	rendertest.Fuzz(f, engine(f), authRequest(), identityFields, authKeys)
 }
 
 func FuzzTokenRateLimitPolicyTemplate(f *testing.F) {
-	rendertest.Fuzz(f, engine(f), limitsRequest(f), identityFields)
+	rendertest.Fuzz(f, engine(f), limitsRequest(f), identityFields, limitKeys)
 }
 
 // texts are what people and the cluster write into the policies of a model.
