@@ -59,4 +59,18 @@ const (
 	// ConditionDeploymentsAvailable, of a MaasTenantConfig, is True when the tenant's
 	// services run.
 	ConditionDeploymentsAvailable ConditionType = "DeploymentsAvailable"
+	// ConditionRouteAccepted, of a MaasTenantConfig, is True when the tenant's Gateway
+	// accepts the HTTPRoute of maas-api.
+	ConditionRouteAccepted ConditionType = "RouteAccepted"
+	// ConditionPoliciesEnforced, of a MaasTenantConfig, is True when the policies of
+	// maas-api and of the Gateway itself are accepted and enforced.
+	ConditionPoliciesEnforced ConditionType = "PoliciesEnforced"
+	// ConditionLegacyTenantRetired, of an AITenant, tells what became of the Tenant of
+	// an earlier release: True when it was migrated and removed. Absent when there
+	// never was one.
+	ConditionLegacyTenantRetired ConditionType = "LegacyTenantRetired"
+
+	// ConditionTeardownCompleted, of a Config, is True when everything was taken down
+	// as asked for, and False while that is under way. Absent otherwise.
+	ConditionTeardownCompleted ConditionType = "TeardownCompleted"
 )

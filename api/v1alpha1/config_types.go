@@ -24,9 +24,30 @@ const (
 // +kubebuilder:validation:Enum=Managed;Disabled
 type EgressNetworkPolicyMode string
 
+// Whether the installation is there.
+const (
+	// ManagementStateManaged: the operator keeps the installation.
+	ManagementStateManaged ManagementState = "Managed"
+	// ManagementStateRemoved: the operator takes the installation down: all tenants
+	// with their keys, then the shared objects. User namespaces and objects stay.
+	ManagementStateRemoved ManagementState = "Removed"
+)
+
+// ManagementState says whether the installation is to be there.
+// +kubebuilder:validation:Enum=Managed;Removed
+type ManagementState string
+
 // ConfigSpec holds the settings of the whole installation.
 // +kubebuilder:validation:XValidation:rule="!has(self.maasApiEgressNetworkPolicy) || self.maasApiEgressNetworkPolicy != 'Disabled' || (!has(self.networkPolicyEgressRules) && !has(self.networkPolicyAdditionalEgressRules))",message="networkPolicyEgressRules and networkPolicyAdditionalEgressRules must not be set when maasApiEgressNetworkPolicy is Disabled"
 type ConfigSpec struct {
+	// managementState is "Managed", or "Removed" to have the operator take down all
+	// tenants, revoke their keys and remove what it made; namespaces and the objects
+	// of users stay. Condition TeardownCompleted says when that is done; "Managed"
+	// brings the default tenant back. Default "Managed". Mutable.
+	// +optional
+	// +kubebuilder:default=Managed
+	ManagementState ManagementState `json:"managementState,omitempty"`
+
 	// limitadorScrapeInterval is the interval at which Prometheus reads the rate
 	// limiter's metrics: numbers with the units ms, s, m or h, for example "30s" or
 	// "1m30s". Default "30s", at most 16 characters. Mutable.
@@ -83,6 +104,13 @@ type ConfigStatus struct {
 	// +listType=map
 	// +listMapKey=type
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
+
+	// inventory lists the objects written for this one, sorted. What is in it and no
+	// longer wanted is removed. At most 512.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=512
+	Inventory []InventoryEntry `json:"inventory,omitempty"`
 }
 
 // Config holds the settings of the whole installation and owns its shared objects:
@@ -92,6 +120,8 @@ type ConfigStatus struct {
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
 // +kubebuilder:resource:scope=Cluster,path=configs,singular=config,shortName=maasconfig
+// +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`
+// +kubebuilder:printcolumn:name="Reason",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].reason`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:validation:XValidation:rule="oldSelf.hasValue() || self.metadata.name == 'default'",message="Config name must be default",optionalOldSelf=true
 type Config struct {

@@ -21,6 +21,9 @@ const (
 	// EventConflictingAuthPolicyResolved: no AuthPolicy of somebody else does so any
 	// more.
 	EventConflictingAuthPolicyResolved EventReason = "ConflictingAuthPolicyResolved"
+	// EventAITenantCleanupForced: the deletion of an AITenant took too long; its
+	// finalizer was removed without proof that its API keys are revoked.
+	EventAITenantCleanupForced EventReason = "AITenantCleanupForced"
 )
 
 // EventAction is the action of an event: what the operator was doing.

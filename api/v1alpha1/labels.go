@@ -27,6 +27,17 @@ const (
 	// LabelGatewayClaim: "true" on the ConfigMap by which an AITenant claims its
 	// Gateway.
 	LabelGatewayClaim = "maas.opendatahub.io/gateway-claim"
+	// LabelTenantInstance: on the Pods of a tenant's Deployment: the name of the
+	// Deployment. It tells the Pods of different tenants apart.
+	LabelTenantInstance = "maas.opendatahub.io/tenant-instance"
+	// LabelConfig: on the shared objects of the installation: the name of the Config.
+	LabelConfig = "maas.opendatahub.io/config"
+	// LabelModelsAsAService: "true" on all objects of tenants and of the installation,
+	// for platforms that select by it.
+	LabelModelsAsAService = "app.opendatahub.io/modelsasservice"
+	// LabelGeneratedNamespace: "true" on namespaces that network policies of the
+	// platform admit traffic from.
+	LabelGeneratedNamespace = "opendatahub.io/generated-namespace"
 	// LabelPayloadManaged: "true" on provider Secrets that payload processing may
 	// read.
 	LabelPayloadManaged = "inference.llm-d.ai/ipp-managed"
@@ -59,6 +70,16 @@ const (
 	// PartOfTenant is the value of LabelPartOf on what an AITenant owns.
 	PartOfTenant = "modelsasservice"
 
+	// PartOfMaaS is the value of LabelPartOf on the workload and the policies of a
+	// tenant, and on the shared objects of the installation.
+	PartOfMaaS = "models-as-a-service"
+	// NameMaaSAPI is the value of LabelName on what belongs to maas-api.
+	NameMaaSAPI = "maas-api"
+	// ComponentAPI is the value of LabelComponent on the workload of maas-api.
+	ComponentAPI = "api"
+	// ComponentDefaultPolicy is the value of LabelComponent on the policies of a
+	// Gateway itself.
+	ComponentDefaultPolicy = "default-policy"
 	// ComponentAuthPolicy is the value of LabelComponent on a model's AuthPolicy.
 	ComponentAuthPolicy = "auth-policy"
 	// ComponentTokenRateLimitPolicy is the value of LabelComponent on a model's
@@ -137,6 +158,20 @@ const (
 	// AnnotationDefaultAITenantBootstrapped: "true" on the Config after the default
 	// AITenant was created once.
 	AnnotationDefaultAITenantBootstrapped = "maas.opendatahub.io/default-aitenant-bootstrapped"
+	// AnnotationLegacyTenantMigrated: on a MaasTenantConfig: the UID of the Tenant
+	// whose settings were copied into it. They are copied once.
+	AnnotationLegacyTenantMigrated = "maas.opendatahub.io/legacy-tenant-migrated"
+	// AnnotationDatabaseSecretVersion: on the Pods of maas-api: the resourceVersion of
+	// the Secret with the database's address, so that a new one restarts them.
+	AnnotationDatabaseSecretVersion = "maas.opendatahub.io/database-secret-version"
+	// AnnotationMigratedFrom: on a copied Secret: the namespace it was copied from.
+	AnnotationMigratedFrom = "maas.opendatahub.io/migrated-from"
+	// AnnotationTeardownRequested: "true" on the operator's Deployment asks for what
+	// spec.managementState: Removed of the Config asks for.
+	AnnotationTeardownRequested = "maas.opendatahub.io/teardown-requested"
+	// AnnotationTeardownCompleted: "true" on the operator's Deployment when that is
+	// done.
+	AnnotationTeardownCompleted = "maas.opendatahub.io/teardown-completed"
 	// AnnotationDeprecatedBy: on a migrated Tenant: the kind that replaces it.
 	AnnotationDeprecatedBy = "maas.opendatahub.io/deprecated-by"
 	// AnnotationMigratedTo: on a migrated Tenant: the name of what replaces it.
@@ -160,6 +195,9 @@ const (
 	FinalizerSubscriptionCleanup = "maas.opendatahub.io/subscription-cleanup"
 	// FinalizerLegacyTenant: put on Tenants by earlier releases; it is only removed.
 	FinalizerLegacyTenant = "maas.opendatahub.io/tenant-finalizer"
+	// FinalizerLegacyDeployment: put on the operator's Deployment by earlier releases;
+	// it is only removed.
+	FinalizerLegacyDeployment = "maas.opendatahub.io/cleanup"
 )
 
 // Names that are fixed by contract.
@@ -169,4 +207,10 @@ const (
 	// DefaultAITenantName is the name of the AITenant the operator creates, and of its
 	// tenant.
 	DefaultAITenantName = "models-as-a-service"
+	// ControllerDeploymentName is the name of the operator's Deployment.
+	ControllerDeploymentName = "maas-controller"
+	// DatabaseSecretName is the name of the Secret with the database's address, in the
+	// infrastructure namespace, and DatabaseSecretKey its key.
+	DatabaseSecretName = "maas-db-config"
+	DatabaseSecretKey  = "DB_CONNECTION_URL"
 )

@@ -159,6 +159,13 @@ type MaasTenantConfigStatus struct {
 	// +kubebuilder:validation:MaxLength=63
 	// +kubebuilder:validation:Pattern=`^([a-z0-9]([-a-z0-9]*[a-z0-9])?)?$`
 	InfraNamespace string `json:"infraNamespace,omitempty"`
+
+	// inventory lists the objects written for this one, sorted. What is in it and no
+	// longer wanted is removed. At most 512.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=512
+	Inventory []InventoryEntry `json:"inventory,omitempty"`
 }
 
 // MaasTenantConfig configures the services of one tenant. There is one in each

@@ -207,4 +207,39 @@ const (
 	ReasonDeploymentsReady ConditionReason = "DeploymentsReady"
 	// ReasonDeploymentsNotReady: the tenant's services do not run yet.
 	ReasonDeploymentsNotReady ConditionReason = "DeploymentsNotReady"
+	// ReasonRemoved: the tenant is annotated Removed and nothing of it is left.
+	ReasonRemoved ConditionReason = "Removed"
+	// ReasonRemovalBlocked: an object of the tenant could not be removed.
+	ReasonRemovalBlocked ConditionReason = "RemovalBlocked"
+	// ReasonDependencyCheckFailed: it could not be told which APIs are installed.
+	ReasonDependencyCheckFailed ConditionReason = "DependencyCheckFailed"
+	// ReasonRouteAccepted: the Gateway accepts the HTTPRoute.
+	ReasonRouteAccepted ConditionReason = "RouteAccepted"
+	// ReasonPoliciesEnforced: the policies are accepted and enforced.
+	ReasonPoliciesEnforced ConditionReason = "PoliciesEnforced"
+	// ReasonPoliciesNotEnforced: a policy is not accepted or not enforced.
+	ReasonPoliciesNotEnforced ConditionReason = "PoliciesNotEnforced"
+)
+
+// Further reasons of the conditions of an AITenant.
+const (
+	// ReasonReservedName: the name would give an object of the tenant the name of
+	// another one.
+	ReasonReservedName ConditionReason = "ReservedName"
+	// ReasonLegacyTenantMigrated: the settings of the Tenant were copied and verified,
+	// and the Tenant was removed.
+	ReasonLegacyTenantMigrated ConditionReason = "LegacyTenantMigrated"
+	// ReasonLegacyTenantKept: the settings of the Tenant differ from what is in force;
+	// it is kept until somebody decides.
+	ReasonLegacyTenantKept ConditionReason = "LegacyTenantKept"
+)
+
+// Reasons of the conditions of a Config.
+const (
+	// ReasonPlatformReady: the shared objects are as they should be.
+	ReasonPlatformReady ConditionReason = "PlatformReady"
+	// ReasonTeardownInProgress: tenants are being deleted.
+	ReasonTeardownInProgress ConditionReason = "TeardownInProgress"
+	// ReasonTeardownCompleted: nothing is left.
+	ReasonTeardownCompleted ConditionReason = "TeardownCompleted"
 )

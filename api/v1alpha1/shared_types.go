@@ -101,3 +101,26 @@ type TenantExternalOIDCConfig struct {
 	// +kubebuilder:validation:Minimum=30
 	TTL int32 `json:"ttl,omitempty"`
 }
+
+// InventoryEntry names an object that the operator has written and will remove when
+// it is no longer wanted.
+type InventoryEntry struct {
+	// group of the object; empty for the core group.
+	// +optional
+	// +kubebuilder:validation:MaxLength=253
+	Group string `json:"group,omitempty"`
+	// kind of the object.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	Kind string `json:"kind"`
+	// namespace of the object; empty for one of the whole cluster.
+	// +optional
+	// +kubebuilder:validation:MaxLength=63
+	Namespace string `json:"namespace,omitempty"`
+	// name of the object.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	Name string `json:"name"`
+}

@@ -14,6 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
 )
 
 // Ref names one object in an inventory. The version is left out: it may change between releases.
@@ -136,4 +138,22 @@ func (a *Applier) pruneOne(ctx context.Context, ref Ref, tracking map[string]str
 	}
 	result, err := a.deleteFresh(ctx, live, tracking)
 	return result.Outcome, err
+}
+
+// InventoryFrom reads an inventory from a status.
+func InventoryFrom(entries []v1alpha1.InventoryEntry) Inventory {
+	refs := make([]Ref, 0, len(entries))
+	for _, e := range entries {
+		refs = append(refs, Ref(e))
+	}
+	return NewInventory(refs...)
+}
+
+// Entries is the inventory as a status holds it.
+func (i Inventory) Entries() []v1alpha1.InventoryEntry {
+	entries := make([]v1alpha1.InventoryEntry, 0, len(i))
+	for _, ref := range i {
+		entries = append(entries, v1alpha1.InventoryEntry(ref))
+	}
+	return entries
 }

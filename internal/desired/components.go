@@ -9,10 +9,9 @@
 package desired
 
 import (
-	"github.com/opendatahub-io/maas-operator/internal/desired/model"
-	"github.com/opendatahub-io/maas-operator/internal/kuadrant"
+	"slices"
+
 	"github.com/opendatahub-io/maas-operator/internal/render"
-	"github.com/opendatahub-io/maas-operator/templates/values"
 )
 
 // Stages order the objects of one unit of work: lower ones are applied first.
@@ -20,6 +19,13 @@ const (
 	// stageLimits comes before access: whoever is let in is limited already.
 	stageLimits = 10
 	stageAccess = 20
+	// stageRights comes before what runs with them.
+	stageRights = 30
+	// stageNetwork comes before what it closes in.
+	stageNetwork  = 35
+	stageWorkload = 40
+	// stageRoute comes last: a route leads to what is there and guarded.
+	stageRoute = 50
 )
 
 // Component is one row of the component table: an object the operator writes.
@@ -31,28 +37,14 @@ type Component struct {
 	// Requires is the name of the CustomResourceDefinition without which the
 	// object cannot be written; empty for kinds that every cluster serves.
 	Requires string
+	// Optional objects are left out, with a warning, on a cluster that does not
+	// serve what they require. For others the unit of work waits.
+	Optional bool
 }
 
 // Table is the component table.
 func Table() []Component {
-	return []Component{
-		{
-			Entry: render.Entry{
-				ID: model.TokenRateLimitPolicyTemplate, Stage: stageLimits,
-				GVK: kuadrant.TokenRateLimitPolicy, Values: values.ModelTokenRateLimitPolicy{},
-			},
-			WantedWhen: "At least one MaaSSubscription of the model's tenant has an entry for the model that can be enforced, and no other model comes first on the HTTPRoute.",
-			Requires:   kuadrant.TokenRateLimitPolicyCRD,
-		},
-		{
-			Entry: render.Entry{
-				ID: model.AuthPolicyTemplate, Stage: stageAccess,
-				GVK: kuadrant.AuthPolicy, Values: values.ModelAuthPolicy{},
-			},
-			WantedWhen: "At least one MaaSAuthPolicy of the model's tenant names the model, and no other model comes first on the HTTPRoute.",
-			Requires:   kuadrant.AuthPolicyCRD,
-		},
-	}
+	return slices.Concat(modelComponents(), gatewayComponents(), tenantComponents(), platformComponents())
 }
 
 // Components is the part of the table that rendering needs.

@@ -45,7 +45,7 @@ type OIDC struct {
 const MaaSAPIPort = 8443
 
 // MaaSAPIService is the name of the tenant's maas-api Service.
-func (c Context) MaaSAPIService() string { return suffixed("maas-api", c.ID) }
+func (c Context) MaaSAPIService() string { return c.MaaSAPI() }
 
 // MaaSAPIURL is the in-cluster address of the tenant's maas-api, which runs in
 // the given namespace.

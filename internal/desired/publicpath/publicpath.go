@@ -1,0 +1,45 @@
+// Copyright The maas-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package publicpath is the one list of what a tenant's gateway leads to maas-api:
+// the HTTPRoute is made of it, and every rule that tells the service's own paths
+// from those of models.
+package publicpath
+
+// Path is a path on the gateway.
+type Path struct {
+	// Path is what a request asks for: itself and what is below it.
+	Path string
+	// Exact leaves out what is below.
+	Exact bool
+	// Target is the path at maas-api that takes its place; empty: the same.
+	Target string
+}
+
+// Health answers without credentials.
+const Health = "/maas-api/health"
+
+// base is the prefix by which the paths of maas-api are told from those of models.
+const base = "/maas-api"
+
+// Paths are all of them. The order of the first three is fixed: payload processing
+// refers to them by their place. There is none for /maas-api as a whole, so that
+// nothing else of the service, above all /internal, is reachable from outside.
+func Paths() []Path {
+	return []Path{
+		{Path: "/v1/models"},
+		{Path: "/v1/subscriptions"},
+		{Path: "/v1/api-keys"},
+		{Path: base + "/v1/models", Target: "/v1/models"},
+		{Path: base + "/v1/model", Target: "/v1/model"},
+		{Path: base + "/v1/subscriptions", Target: "/v1/subscriptions"},
+		{Path: base + "/v1/api-keys", Target: "/v1/api-keys"},
+		{Path: Health, Exact: true, Target: "/health"},
+	}
+}
+
+// Management are the prefixes of the service's own paths, sorted: nothing below
+// them is inference, and no limit of tokens applies.
+func Management() []string {
+	return []string{base, "/v1/api-keys", "/v1/models", "/v1/subscriptions"}
+}
