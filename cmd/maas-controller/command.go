@@ -70,6 +70,12 @@ func bindFlags(f *pflag.FlagSet, c *Config) {
 	f.StringVar(&c.MonitoringNamespace, "monitoring-namespace", c.MonitoringNamespace, "namespace for observability objects; accepted and checked, without an effect so far: this release creates none")
 	f.BoolVar(&c.Discovery, "enable-tenant-namespace-discovery", c.Discovery, "accept subscriptions and auth policies in every namespace labelled for a tenant, not only in the default tenant's")
 
+	f.DurationVar(&c.MaintainInterval, "subscription-namespace-maintain-interval", c.MaintainInterval, "how often the namespaces of AITenants and of maas-api are looked after without an event")
+	f.StringSliceVar(&c.AuthorinoNamespaces, "authorino-namespaces", c.AuthorinoNamespaces, "namespaces, separated by commas, from which Authorino may call maas-api")
+	f.StringVar(&c.CertIssuerKind, "cert-issuer-kind", c.CertIssuerKind, "kind of the cert-manager issuer of maas-api's certificates, outside of OpenShift: "+strings.Join(issuerKinds(), ", "))
+	f.StringVar(&c.CertIssuerName, "cert-issuer-name", c.CertIssuerName, "name of that issuer")
+	f.StringSliceVar(&c.Controllers, "controllers", c.Controllers, "controllers to run, separated by commas: * for all, -name leaves one out; they are "+strings.Join(selectable(), ", "))
+
 	f.Int64Var(&c.MetadataCacheTTL, "metadata-cache-ttl", c.MetadataCacheTTL, "seconds for which the gateway caches the answers to key validation; 0 disables the cache")
 	f.Int64Var(&c.AuthzCacheTTL, "authz-cache-ttl", c.AuthzCacheTTL, "seconds for which the gateway caches authorization decisions; never longer than --metadata-cache-ttl in effect")
 	f.IntVar(&c.MaxConcurrentReconciles, "max-concurrent-reconciles", c.MaxConcurrentReconciles, "objects that the policy controllers work on at once, 1 to 10")
@@ -78,6 +84,11 @@ func bindFlags(f *pflag.FlagSet, c *Config) {
 	f.StringVar(&c.Audience, "token-audience", c.Audience, "audience of the cluster's ServiceAccount tokens; default: asked of the cluster on OpenShift, else "+facts.DefaultAudience)
 
 	f.StringVar(&c.LogLevel, "log-level", c.LogLevel, "least important messages to log: error, info, debug, or a verbosity from 0 to 10")
+	for _, name := range []string{"observability-manifests-path", "usage-logs-manifest-path"} {
+		f.String(name, "", "has no effect: templates are part of the program")
+		_ = f.MarkDeprecated(name, "templates are part of the program") // The flag was just defined.
+	}
+
 	f.StringVar(&c.LogFormat, "log-format", c.LogFormat, "format of the log: json or text")
 }
 

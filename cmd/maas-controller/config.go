@@ -6,8 +6,10 @@ package main
 import (
 	"fmt"
 	"net"
+	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -51,6 +53,19 @@ type Config struct {
 	AITenantNamespace     string
 	MonitoringNamespace   string
 	Discovery             bool
+	// MaintainInterval is how often namespaces are looked after without an event.
+	MaintainInterval time.Duration
+	// DeletionTimeout is how long the deletion of an AITenant may take before it is
+	// forced; 0 means for ever. From the environment.
+	DeletionTimeout time.Duration
+	// CertIssuerKind and CertIssuerName are the cert-manager issuer of maas-api's
+	// certificates, outside of OpenShift.
+	CertIssuerKind string
+	CertIssuerName string
+	// AuthorinoNamespaces are where Authorino may run.
+	AuthorinoNamespaces []string
+	// Controllers chooses the controllers to run, see selected.
+	Controllers []string
 
 	// MetadataCacheTTL and AuthzCacheTTL are in seconds.
 	MetadataCacheTTL        int64
@@ -81,6 +96,12 @@ func DefaultConfig() Config {
 		SubscriptionNamespace:   v1alpha1.DefaultAITenantName,
 		AITenantNamespace:       "ai-tenants",
 		MonitoringNamespace:     "opendatahub",
+		MaintainInterval:        30 * time.Second,
+		DeletionTimeout:         defaultDeletionTimeout,
+		CertIssuerKind:          issuerKinds()[0],
+		CertIssuerName:          "rhai-ca-issuer",
+		AuthorinoNamespaces:     []string{"kuadrant-system", "openshift-operators", "rh-connectivity-link"},
+		Controllers:             []string{everyController},
 		MetadataCacheTTL:        60,
 		AuthzCacheTTL:           60,
 		MaxConcurrentReconciles: 5,
@@ -117,6 +138,16 @@ func (c Config) Validate() error {
 			note("monitoring-namespace", problem+"; use an empty value to leave observability out")
 		}
 	}
+	note("subscription-namespace-maintain-interval", intervalProblem(c.MaintainInterval))
+	note("cert-issuer-kind", choiceProblem(c.CertIssuerKind, issuerKinds()))
+	note("cert-issuer-name", subdomainProblem(c.CertIssuerName, "an issuer"))
+	for _, namespace := range c.AuthorinoNamespaces {
+		note("authorino-namespaces", nameProblem(namespace, "a namespace"))
+	}
+	if len(c.AuthorinoNamespaces) == 0 {
+		note("authorino-namespaces", "is empty: name the namespace Authorino runs in")
+	}
+	note("controllers", selectionProblem(c.Controllers))
 	note("metrics-bind-address", addressProblem(c.MetricsBindAddress))
 	note("health-probe-bind-address", addressProblem(c.HealthProbeBindAddress))
 	if c.EnableWebhooks {
@@ -154,6 +185,30 @@ func nameProblem(value, what string) string {
 	}
 	if wrong := validation.IsDNS1123Label(value); len(wrong) > 0 {
 		return fmt.Sprintf("is %q, which cannot be the name of %s: %s", value, what, wrong[0])
+	}
+	return ""
+}
+
+// issuerKinds are the kinds of cert-manager issuers, the usual one first.
+func issuerKinds() []string { return []string{"ClusterIssuer", "Issuer"} }
+
+func choiceProblem(value string, choices []string) string {
+	if slices.Contains(choices, value) {
+		return ""
+	}
+	return fmt.Sprintf("is %q: use one of %s", value, strings.Join(choices, ", "))
+}
+
+func subdomainProblem(value, what string) string {
+	if wrong := validation.IsDNS1123Subdomain(value); len(wrong) > 0 {
+		return fmt.Sprintf("is %q, which cannot be the name of %s: %s", value, what, wrong[0])
+	}
+	return ""
+}
+
+func intervalProblem(value time.Duration) string {
+	if value <= 0 {
+		return fmt.Sprintf("is %s: use a positive duration, for example 30s", value)
 	}
 	return ""
 }

@@ -9,6 +9,7 @@ import (
 	"io"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -42,7 +43,11 @@ func TestDefaultsAreThoseOfTheSpecification(t *testing.T) {
 		GatewayName: "maas-default-gateway", GatewayNamespace: "openshift-ingress",
 		ControllerNamespace: "opendatahub", InfraNamespace: "AUTO", SubscriptionNamespace: "models-as-a-service",
 		AITenantNamespace: "ai-tenants", MonitoringNamespace: "opendatahub",
-		MetadataCacheTTL: 60, AuthzCacheTTL: 60, MaxConcurrentReconciles: 5,
+		MaintainInterval: 30 * time.Second, DeletionTimeout: 10 * time.Minute,
+		CertIssuerKind: "ClusterIssuer", CertIssuerName: "rhai-ca-issuer",
+		AuthorinoNamespaces: []string{"kuadrant-system", "openshift-operators", "rh-connectivity-link"},
+		Controllers:         []string{"*"},
+		MetadataCacheTTL:    60, AuthzCacheTTL: 60, MaxConcurrentReconciles: 5,
 		Platform: "auto", LogLevel: "info", LogFormat: "json",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -56,6 +61,8 @@ func TestFlagsReachTheConfiguration(t *testing.T) {
 		"--kubeconfig=k", "--metrics-bind-address=127.0.0.1:1", "--metrics-secure=false", "--health-probe-bind-address=0", "--pprof-bind-address=[::1]:0", "--leader-elect",
 		"--gateway-name=g", "--gateway-namespace=gn", "--controller-namespace=cn", "--infra-namespace=", "--maas-subscription-namespace=sn",
 		"--aitenant-namespace=an", "--monitoring-namespace=", "--enable-tenant-namespace-discovery",
+		"--subscription-namespace-maintain-interval=1m", "--cert-issuer-kind=Issuer", "--cert-issuer-name=ci", "--authorino-namespaces=a,b",
+		"--controllers=*,-priority", "--observability-manifests-path=o", "--usage-logs-manifest-path=u",
 		"--metadata-cache-ttl=0", "--authz-cache-ttl=1", "--max-concurrent-reconciles=7",
 		"--enable-webhooks=false", "--webhook-bind-address=127.0.0.1:2", "--webhook-cert-dir=c",
 		"--platform=kubernetes", "--token-audience=https://a", "--zap-log-level=debug", "--zap-encoder=console")
@@ -66,6 +73,8 @@ func TestFlagsReachTheConfiguration(t *testing.T) {
 		Kubeconfig: "k", MetricsBindAddress: "127.0.0.1:1", HealthProbeBindAddress: "0", PprofBindAddress: "[::1]:0", LeaderElect: true,
 		WebhookBindAddress: "127.0.0.1:2", WebhookCertDir: "c",
 		GatewayName: "g", GatewayNamespace: "gn", ControllerNamespace: "cn", SubscriptionNamespace: "sn", AITenantNamespace: "an", Discovery: true,
+		MaintainInterval: time.Minute, DeletionTimeout: 10 * time.Minute, CertIssuerKind: "Issuer", CertIssuerName: "ci",
+		AuthorinoNamespaces: []string{"a", "b"}, Controllers: []string{"*", "-priority"},
 		AuthzCacheTTL: 1, MaxConcurrentReconciles: 7, Platform: "kubernetes", Audience: "https://a", LogLevel: "debug", LogFormat: "console",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -90,6 +99,12 @@ func TestWrongFlagsAreNamedWithTheRemedy(t *testing.T) {
 		"a name no namespace can have": {[]string{"--aitenant-namespace=A_B"}, []string{`--aitenant-namespace is "A_B"`, "lower case"}},
 		"negative metadata TTL":        {[]string{"--metadata-cache-ttl=-1"}, []string{"--metadata-cache-ttl is -1", "use 0"}},
 		"negative authorization TTL":   {[]string{"--authz-cache-ttl=-5"}, []string{"--authz-cache-ttl is -5", "use 0"}},
+		"an interval of nothing":       {[]string{"--subscription-namespace-maintain-interval=0s"}, []string{"--subscription-namespace-maintain-interval is 0s", "30s"}},
+		"an unknown kind of issuer":    {[]string{"--cert-issuer-kind=Vault"}, []string{`--cert-issuer-kind is "Vault"`, "ClusterIssuer, Issuer"}},
+		"an issuer without a name":     {[]string{"--cert-issuer-name="}, []string{`--cert-issuer-name is ""`}},
+		"no place for Authorino":       {[]string{"--authorino-namespaces="}, []string{"--authorino-namespaces is empty"}},
+		"an unknown controller":        {[]string{"--controllers=*,-priorities"}, []string{`names "priorities"`, "modelref", "* for all"}},
+		"no controller at all":         {[]string{"--controllers=-priority"}, []string{"selects no controller"}},
 		"unknown platform":             {[]string{"--platform=xks"}, []string{"--platform", `"xks"`, "openshift, kubernetes, auto"}},
 		"metrics address without port": {[]string{"--metrics-bind-address=localhost"}, []string{`--metrics-bind-address is "localhost"`, ":8443"}},
 		"profiles for everybody":       {[]string{"--pprof-bind-address=:6060"}, []string{`--pprof-bind-address is ":6060"`, "127.0.0.1:6060"}},
@@ -231,5 +246,40 @@ func TestHelpVersionAndCompletion(t *testing.T) {
 				t.Errorf("started %v, err = %v, output:\n%s", started, err, out)
 			}
 		})
+	}
+}
+
+// Row E-23 of platform.md.
+func TestTheDeletionTimeoutOfTheEnvironment(t *testing.T) {
+	t.Parallel()
+	for text, tc := range map[string]struct {
+		want  time.Duration
+		notes int
+	}{
+		"":               {want: 10 * time.Minute},
+		"5m":             {want: 5 * time.Minute},
+		"0s":             {want: 0},
+		"not-a-duration": {want: 10 * time.Minute, notes: 1},
+		"-3m":            {want: 10 * time.Minute, notes: 1},
+	} {
+		t.Run(text, func(t *testing.T) {
+			t.Parallel()
+			c := DefaultConfig()
+			notes := c.environment(func(name string) (string, bool) { return text, name == deletionTimeoutVariable && text != "" })
+			if c.DeletionTimeout != tc.want || len(notes) != tc.notes {
+				t.Errorf("timeout %s, notes %q", c.DeletionTimeout, notes)
+			}
+		})
+	}
+}
+
+func TestSelectedControllers(t *testing.T) {
+	t.Parallel()
+	for entries, want := range map[string]bool{
+		"*": true, "priority": true, "modelref": false, "*,-priority": false, "-priority,*": false, "*,priority": true, "-modelref,*": true, "priority,-priority": false,
+	} {
+		if got := selected(strings.Split(entries, ","), "priority"); got != want {
+			t.Errorf("selected(%q) = %t", entries, got)
+		}
 	}
 }

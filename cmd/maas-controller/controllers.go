@@ -39,40 +39,42 @@ type dependencies struct {
 
 // controller is one row of the table of controllers.
 type controller struct {
-	name  string
-	setUp func(context.Context, ctrl.Manager, dependencies) error
+	name string
+	// always is set for what the others need: it cannot be left out.
+	always bool
+	setUp  func(context.Context, ctrl.Manager, dependencies) error
 }
 
 // controllers lists all of them; the last one wakes the others up when an API appears.
 func controllers() []controller {
 	return []controller{
-		{"modelref", func(ctx context.Context, mgr ctrl.Manager, d dependencies) error {
+		{name: "modelref", setUp: func(ctx context.Context, mgr ctrl.Manager, d dependencies) error {
 			r := &modelref.Reconciler{
 				Client: mgr.GetClient(), Applier: d.applier, Tenants: d.tenants, APIs: d.apis, Metrics: d.metrics,
 				Events: mgr.GetEventRecorder("maas-modelref-controller"), MaxConcurrentReconciles: d.config.MaxConcurrentReconciles,
 			}
 			return r.SetupWithManager(ctx, mgr)
 		}},
-		{"modelpolicy", func(ctx context.Context, mgr ctrl.Manager, d dependencies) error {
+		{name: "modelpolicy", setUp: func(ctx context.Context, mgr ctrl.Manager, d dependencies) error {
 			r := &modelpolicy.Reconciler{
 				Client: mgr.GetClient(), Applier: d.applier, Engine: d.engine, Tenants: d.tenants, APIs: d.apis, Settings: d.policies,
 				Events: mgr.GetEventRecorder("maas-modelpolicy-controller"), Metrics: d.metrics, MaxConcurrentReconciles: d.config.MaxConcurrentReconciles,
 			}
 			return r.SetupWithManager(ctx, mgr)
 		}},
-		{"authpolicy", func(ctx context.Context, mgr ctrl.Manager, d dependencies) error {
+		{name: "authpolicy", setUp: func(ctx context.Context, mgr ctrl.Manager, d dependencies) error {
 			r := &authpolicy.Reconciler{Client: mgr.GetClient(), Tenants: d.tenants, Events: mgr.GetEventRecorder("maas-authpolicy-controller"), Metrics: d.metrics, MaxConcurrentReconciles: d.config.MaxConcurrentReconciles}
 			return r.SetupWithManager(ctx, mgr, d.apis)
 		}},
-		{"subscription", func(ctx context.Context, mgr ctrl.Manager, d dependencies) error {
+		{name: "subscription", setUp: func(ctx context.Context, mgr ctrl.Manager, d dependencies) error {
 			r := &subscription.Reconciler{Client: mgr.GetClient(), Tenants: d.tenants, Events: mgr.GetEventRecorder("maas-subscription-controller"), Metrics: d.metrics, MaxConcurrentReconciles: d.config.MaxConcurrentReconciles}
 			return r.SetupWithManager(ctx, mgr, d.apis)
 		}},
-		{"priority", func(_ context.Context, mgr ctrl.Manager, d dependencies) error {
+		{name: "priority", setUp: func(_ context.Context, mgr ctrl.Manager, d dependencies) error {
 			r := &priority.Reconciler{Client: mgr.GetClient(), Tenants: d.tenants, Metrics: d.metrics}
 			return r.SetupWithManager(mgr)
 		}},
-		{"optional-apis", func(_ context.Context, mgr ctrl.Manager, d dependencies) error {
+		{name: "optional-apis", always: true, setUp: func(_ context.Context, mgr ctrl.Manager, d dependencies) error {
 			return d.apis.SetupWithManager(mgr)
 		}},
 	}
@@ -88,6 +90,10 @@ func setUp(ctx context.Context, mgr ctrl.Manager, c Config, m *metrics.Metrics) 
 		return fmt.Errorf("prepare the cache; are the CustomResourceDefinitions of maas.opendatahub.io installed? %w", err)
 	}
 	for _, row := range controllers() {
+		if !row.always && !selected(c.Controllers, row.name) {
+			ctrl.LoggerFrom(ctx).Info("Leaving a controller out", "controller", row.name)
+			continue
+		}
 		if err := row.setUp(ctx, mgr, d); err != nil {
 			return fmt.Errorf("set up %s: %w", row.name, err)
 		}

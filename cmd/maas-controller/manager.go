@@ -8,6 +8,7 @@ import (
 	"crypto/tls"
 	"fmt"
 	"io"
+	"os"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -48,10 +49,11 @@ func run(ctx context.Context, c Config, logs io.Writer) error {
 	}
 	installLogger(log)
 	c, notes := c.Settled()
+	notes = append(notes, c.environment(os.LookupEnv)...)
 	log.Info("Starting maas-controller", "version", version.Get().String(), "controllerNamespace", c.ControllerNamespace,
 		"infraNamespace", c.InfraNamespace, "tenantNamespace", c.SubscriptionNamespace, "gateway", c.GatewayNamespace+"/"+c.GatewayName)
 	for _, note := range notes {
-		log.Info("Correcting a flag", "correction", note)
+		log.Info("Correcting a setting", "correction", note)
 	}
 	restConfig, err := loadConfig(c.Kubeconfig)
 	if err != nil {
