@@ -1,0 +1,121 @@
+// Copyright The maas-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package tenant
+
+import (
+	"errors"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
+	"github.com/opendatahub-io/maas-operator/internal/desired/access"
+	"github.com/opendatahub-io/maas-operator/internal/render"
+	"github.com/opendatahub-io/maas-operator/internal/tenancy"
+)
+
+// The platforms of [Settings.Platform].
+const (
+	OpenShift  = "openshift"
+	Kubernetes = "kubernetes"
+)
+
+// Settings are what the manager was started with.
+type Settings struct {
+	// Platform is [OpenShift] or [Kubernetes].
+	Platform string
+	// ControllerNamespace is where the operator runs, InfraNamespace where maas-api
+	// does, AITenantNamespace where AITenants are, and MonitoringNamespace where the
+	// platform's monitoring is; the last may be empty.
+	ControllerNamespace, InfraNamespace, AITenantNamespace, MonitoringNamespace string
+	// Access are the settings of the access policies.
+	Access access.Settings
+	// CertIssuer issues serving certificates on [Kubernetes].
+	CertIssuer CertIssuer
+}
+
+// CertIssuer names an issuer of cert-manager. What is empty has the default:
+// ClusterIssuer rhai-ca-issuer.
+type CertIssuer struct {
+	// Kind is ClusterIssuer or Issuer.
+	Kind string
+	// Name is the issuer's.
+	Name string
+}
+
+// Input is everything the objects of one tenant depend on.
+type Input struct {
+	// Config is the tenant's; what its spec leaves out has the documented default.
+	Config *v1alpha1.MaasTenantConfig
+	// Tenant is the tenant of the Config.
+	Tenant tenancy.Context
+	// TenantUID is the UID of the AITenant; empty when there is none.
+	TenantUID types.UID
+	// GatewayExists is false while the tenant's Gateway does not exist. Nothing is
+	// wanted in its namespace then, which may not exist either.
+	GatewayExists bool
+	// DatabaseSecretVersion is the resourceVersion of the Secret with the database's
+	// address; empty when it is not known.
+	DatabaseSecretVersion string
+	// Served tells by the name of the CustomResourceDefinition which of the kinds
+	// that optional objects require the cluster serves.
+	Served map[string]bool
+	// AcceptKeyHeader allows API keys in x-api-key.
+	AcceptKeyHeader bool
+	// Settings are the manager's.
+	Settings Settings
+}
+
+// Output is what should exist.
+type Output struct {
+	// Guard are the policies of the Gateway itself. They are applied before anything
+	// else, also when the rest has to wait.
+	Guard []render.Request
+	// Workload is the rest.
+	Workload []render.Request
+	// Warnings say what was not done as somebody wished.
+	Warnings []Warning
+}
+
+// Warning is something an administrator should know. It stops nothing.
+type Warning struct {
+	// Reason is the reason for the condition that shows it.
+	Reason v1alpha1.ConditionReason
+	// Message is a full sentence, constant for a state.
+	Message string
+}
+
+// Build computes the objects of a tenant. An [apperr.UserError] means that the
+// user must act first; what the cluster holds must stay as it is until then.
+func Build(in Input) (Output, error) {
+	return Output{}, errors.New("not there yet")
+}
+
+// RolesInput is what the Roles of a tenant's administrators depend on.
+type RolesInput struct {
+	// AITenant is the key of the tenant's AITenant.
+	AITenant types.NamespacedName
+	// TenantNamespace is the tenant's namespace.
+	TenantNamespace string
+}
+
+// AdminRoles are the Role for a tenant's administrators in the tenant's namespace,
+// and the one by which they may read their AITenant. The operator binds neither.
+func AdminRoles(in RolesInput) []render.Request { return nil }
+
+// JobInput is what the revocation of a tenant's keys depends on.
+type JobInput struct {
+	// AITenant is the key of the AITenant that is being deleted, and UID its UID.
+	AITenant types.NamespacedName
+	UID      types.UID
+	// Tenant is the tenant as it was.
+	Tenant tenancy.Context
+	// Settings are the manager's.
+	Settings Settings
+	// RetentionDays is how long the rows of revoked keys are kept; 0 means the
+	// default.
+	RetentionDays int32
+}
+
+// RevocationJob revokes the keys of a tenant that is being deleted.
+func RevocationJob(in JobInput) render.Request { return render.Request{} }
