@@ -1,0 +1,74 @@
+// Copyright The maas-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package dbsecret
+
+import (
+	"net/netip"
+	"net/url"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+)
+
+const (
+	// clusterDomain ends the names of Services.
+	clusterDomain = "svc.cluster.local"
+	// hidden stands for a password.
+	hidden = "xxxxx"
+)
+
+// qualify gives each host without a domain in the address of a database the domain
+// of Services in the namespace. Only hosts change; everything around them stays byte
+// by byte. A text that is no URL with a host stays as it is.
+func qualify(address, namespace string) string {
+	scheme, rest, ok := strings.Cut(address, "://")
+	if !ok {
+		return address
+	}
+	end := strings.IndexAny(rest, "/?#")
+	if end < 0 {
+		end = len(rest)
+	}
+	authority, tail := rest[:end], rest[end:]
+	start := strings.LastIndexByte(authority, '@') + 1
+	hosts := strings.Split(authority[start:], ",")
+	for i, host := range hosts {
+		hosts[i] = qualifyHost(host, namespace)
+	}
+	return scheme + "://" + authority[:start] + strings.Join(hosts, ",") + tail
+}
+
+// qualifyHost leaves alone what does not name a Service: an IP address, a name with
+// a domain, the Pod itself.
+func qualifyHost(hostport, namespace string) string {
+	host, port, hasPort := strings.Cut(hostport, ":")
+	if host == "localhost" || len(validation.IsDNS1123Label(host)) > 0 {
+		return hostport
+	}
+	if _, err := netip.ParseAddr(host); err == nil {
+		return hostport
+	}
+	host += "." + namespace + "." + clusterDomain
+	if hasPort {
+		host += ":" + port
+	}
+	return host
+}
+
+// redact returns an address without its passwords, for a log. A text that is no URL
+// may hold one anywhere, and is not shown at all.
+func redact(address string) string {
+	parsed, err := url.Parse(address)
+	if err != nil || parsed.Scheme == "" || parsed.Opaque != "" {
+		return hidden
+	}
+	query := parsed.Query()
+	for name := range query {
+		if strings.Contains(strings.ToLower(name), "password") {
+			query.Set(name, hidden)
+			parsed.RawQuery = query.Encode()
+		}
+	}
+	return parsed.Redacted()
+}
