@@ -135,7 +135,7 @@ func newManager(restConfig *rest.Config, c Config) (ctrl.Manager, error) {
 		LeaderElectionNamespace:       c.ControllerNamespace,
 		LeaderElectionReleaseOnCancel: true,
 		GracefulShutdownTimeout:       new(shutdownTimeout),
-		Cache:                         cacheOptions(),
+		Cache:                         cacheOptions(c),
 		Client:                        clientOptions(),
 		Controller:                    config.Controller{ReconciliationTimeout: reconcileTimeout},
 	})
