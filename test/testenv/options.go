@@ -9,6 +9,13 @@ import (
 	"path/filepath"
 )
 
+// RunLabel and RunLabelValue mark Pods of programs under test. The simulated nodes
+// never complete Jobs of such Pods: that would prove work that nobody did.
+const (
+	RunLabel      = "app.kubernetes.io/part-of"
+	RunLabelValue = "models-as-a-service"
+)
+
 // Options say what to start. The zero value is an API server without
 // controllers in a temporary directory.
 type Options struct {
@@ -20,6 +27,9 @@ type Options struct {
 	// simulated nodes: garbage collection works, Deployments become available
 	// and namespaces can be deleted.
 	Controllers bool
+	// RunPods leaves the Pods with the label [RunLabel] to somebody who runs their
+	// programs, see package workload: without one they stay pending.
+	RunPods bool
 	// CRDs are installed before Start returns, and before the controllers
 	// start: the garbage collector learns of kinds added later only after up to
 	// half a minute.
