@@ -179,7 +179,7 @@ func TestNamesAndShapeOfTheCRDs(t *testing.T) {
 		aiTenant:          {"aitenants", "Namespaced", []string{"ait"}, []string{"Ready", "Tenant Namespace", "Gateway", "Age"}},
 		tenantConfig:      {"maastenantconfigs", "Namespaced", nil, []string{"Ready", "Reason", "Age", "InfraNamespace (wide)"}},
 		tenant:            {"tenants", "Namespaced", nil, []string{"Ready", "Reason", "Age"}},
-		config:            {"configs", "Cluster", []string{"maasconfig"}, []string{"Age"}},
+		config:            {"configs", "Cluster", []string{"maasconfig"}, []string{"Ready", "Reason", "Age"}},
 		inferenceModel:    {"externalmodels", "Namespaced", nil, []string{"Phase", "Age"}},
 		inferenceProvider: {"externalproviders", "Namespaced", nil, []string{"Provider", "Endpoint", "Phase", "Age"}},
 	}

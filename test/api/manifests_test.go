@@ -126,6 +126,8 @@ status:
   observedGeneration: 1
   phase: Active
   infraNamespace: odh-ai-gateway-infra
+  inventory:
+  - {group: apps, kind: Deployment, namespace: odh-ai-gateway-infra, name: maas-api}
 `,
 	tenant: `
 apiVersion: maas.opendatahub.io/v1alpha1
@@ -143,6 +145,7 @@ apiVersion: maas.opendatahub.io/v1alpha1
 kind: Config
 metadata: {name: default}
 spec:
+  managementState: Managed
   limitadorScrapeInterval: 1m30s
   usageLogging: true
   maasApiEgressNetworkPolicy: Managed
@@ -150,6 +153,8 @@ spec:
   networkPolicyAdditionalEgressRules:` + egressRules + `
 status:
   observedGeneration: 1
+  inventory:
+  - {group: networking.k8s.io, kind: NetworkPolicy, namespace: odh-ai-gateway-infra, name: maas-api-allow-gateway}
 `,
 	inferenceModel: `
 apiVersion: inference.opendatahub.io/v1alpha1

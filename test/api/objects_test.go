@@ -36,6 +36,7 @@ var _ = Describe("Objects of the API", func() {
 		Entry(nil, tenantConfig, `{payloadProcessing: {autoscaling: {}}}`, "spec.payloadProcessing.autoscaling.maxReplicas", 10),
 		Entry(nil, tenantConfig, `{payloadProcessing: {autoscaling: {}}}`, "spec.payloadProcessing.autoscaling.targetCPUUtilization", 70),
 		Entry(nil, tenantConfig, `{payloadProcessing: {autoscaling: {}}}`, "spec.payloadProcessing.autoscaling.targetMemoryUtilization", 80),
+		Entry(nil, config, `{}`, "spec.managementState", "Managed"),
 		Entry(nil, config, `{}`, "spec.limitadorScrapeInterval", "30s"),
 		Entry(nil, config, `{}`, "spec.usageLogging", false),
 		Entry(nil, config, `{}`, "spec.maasApiEgressNetworkPolicy", "Managed"),

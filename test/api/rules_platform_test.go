@@ -126,9 +126,9 @@ func configRules() []rule {
 				absent{},
 			},
 			refuses: []any{
-				y(`{limitadorScrapeInterval: 30s, usageLogging: false, maasApiEgressNetworkPolicy: Disabled, networkPolicyEgressRules: [{}]}`),
-				y(`{limitadorScrapeInterval: 30s, usageLogging: false, maasApiEgressNetworkPolicy: Disabled, networkPolicyAdditionalEgressRules: [{}]}`),
-				y(`{limitadorScrapeInterval: 30s, usageLogging: false, maasApiEgressNetworkPolicy: Disabled, networkPolicyAdditionalEgressRules: []}`),
+				y(`{managementState: Managed, limitadorScrapeInterval: 30s, usageLogging: false, maasApiEgressNetworkPolicy: Disabled, networkPolicyEgressRules: [{}]}`),
+				y(`{managementState: Managed, limitadorScrapeInterval: 30s, usageLogging: false, maasApiEgressNetworkPolicy: Disabled, networkPolicyAdditionalEgressRules: [{}]}`),
+				y(`{managementState: Managed, limitadorScrapeInterval: 30s, usageLogging: false, maasApiEgressNetworkPolicy: Disabled, networkPolicyAdditionalEgressRules: []}`),
 			},
 			message: "networkPolicyEgressRules and networkPolicyAdditionalEgressRules must not be set when maasApiEgressNetworkPolicy is Disabled",
 		},
@@ -143,6 +143,12 @@ func configRules() []rule {
 			accepts: []any{absent{}, y(`[{}]`)},
 			refuses: []any{y(`[]`)},
 			message: "spec.networkPolicyEgressRules in body should have at least 1 items",
+		},
+		{
+			kind: config, name: "the installation is there or not", field: "spec.managementState", covers: []string{"enum"},
+			accepts: []any{absent{}, "Managed", "Removed"},
+			refuses: []any{"Unmanaged", "removed", ""},
+			message: `spec.managementState: Unsupported value: `,
 		},
 	}
 }

@@ -54,7 +54,7 @@ func try(ctx context.Context, row rule, value any) error {
 	if !strings.HasPrefix(row.field, "status") {
 		return api.Create(ctx, object, client.DryRunAll)
 	}
-	current := valid(row.kind, liveNamespace)
+	current := live(row.kind)
 	if err := api.Get(ctx, client.ObjectKeyFromObject(current), current); err != nil {
 		return err
 	}

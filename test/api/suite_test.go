@@ -125,6 +125,7 @@ func storeViolations(ctx context.Context) {
 	}
 	createNamespace(ctx, liveNamespace)
 	createNamespace(ctx, freshNamespace)
+	Expect(api.Create(ctx, live(config))).To(Succeed()) // Its name is not acceptable later.
 	for i, row := range table {
 		for j, value := range row.refuses {
 			store(ctx, row, value, storedName(i, j))
@@ -188,13 +189,23 @@ func valid(k kind, namespace string) *unstructured.Unstructured {
 	return object
 }
 
-// createLiveObjects creates a valid object of every kind but Config, of which there
-// can be only one and whose status has no rules of its own.
+// live returns the object of a kind whose status the specs write. The one of Config has
+// a name of its own: "default" would be taken for those that create a Config.
+func live(k kind) *unstructured.Unstructured {
+	object := valid(k, liveNamespace)
+	if k == config {
+		object.SetName("live")
+	}
+	return object
+}
+
+// createLiveObjects creates a valid object of every kind but Config, of which there can
+// be only one.
 func createLiveObjects(ctx context.Context) {
 	GinkgoHelper()
 	for k := range manifests {
 		if k != config {
-			Expect(api.Create(ctx, valid(k, liveNamespace))).To(Succeed(), "%s", k)
+			Expect(api.Create(ctx, live(k))).To(Succeed(), "%s", k)
 		}
 	}
 }
