@@ -16,6 +16,7 @@ import (
 
 	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
 	"github.com/opendatahub-io/maas-operator/internal/celtext"
+	"github.com/opendatahub-io/maas-operator/internal/desired/callerid"
 	"github.com/opendatahub-io/maas-operator/internal/entitlement"
 	"github.com/opendatahub-io/maas-operator/internal/kuadrant"
 	"github.com/opendatahub-io/maas-operator/internal/tenancy"
@@ -151,7 +152,7 @@ func (out *Output) buildAuthPolicy(in Input, edition string) error {
 	if err != nil {
 		return fmt.Errorf("quote model: %w", err)
 	}
-	r := request{acceptKeyHeader: in.AcceptKeyHeader, model: model, edition: edition}
+	r := request{credentials: callerid.Credentials{AcceptKeyHeader: in.AcceptKeyHeader}, model: model, edition: edition}
 	subjects := unionSubjects(accepted)
 	out.Sizes.Subjects, out.Sizes.SubjectBytes = subjects.count(), subjects.bytes()
 	allowed := ""
@@ -187,25 +188,22 @@ func (r request) policy(in Input) values.ModelAuthPolicy {
 		},
 		Target:    values.RouteTarget{Name: in.Route},
 		Audiences: []string{in.Settings.Audience},
-		Validate: values.Callback{
-			URL: api + "/internal/v1/api-keys/validate", When: isKey, Body: validateBody(),
-			CacheKey: rawKey(), CacheTTLSeconds: in.Settings.MetadataCacheTTL,
-		},
+		Validate:  callerid.Validate(api, in.Settings.MetadataCacheTTL),
 		Select: values.Callback{
-			URL: api + "/internal/v1/subscriptions/select", When: vouchedFor, Body: r.selectBody(),
+			URL: api + "/internal/v1/subscriptions/select", When: callerid.VouchedFor, Body: r.selectBody(),
 			CacheKey:        r.selectCacheKey(),
 			CacheTTLSeconds: min(in.Settings.MetadataCacheTTL, in.Settings.AuthorizationCacheTTL),
 		},
-		Credentials: values.CredentialExpressions{Token: r.sendsToken()},
+		Credentials: values.CredentialExpressions{Token: r.credentials.SendsToken()},
 		Identity:    r.identityProperties(),
 		Headers:     identityHeaders(),
 		Denied:      denied(),
 	}
 	if in.AcceptKeyHeader {
-		policy.KeyHeader = []values.KeyHeader{{When: headerKey()}}
+		policy.KeyHeader = []values.KeyHeader{{When: callerid.HeaderKey()}}
 	}
 	if oidc := in.Tenant.OIDC; oidc != nil {
-		policy.OIDC = []values.OIDCProvider{{IssuerURL: oidc.IssuerURL, TTLSeconds: oidc.TTLSeconds, When: r.sendsJWT()}}
+		policy.OIDC = []values.OIDCProvider{{IssuerURL: oidc.IssuerURL, TTLSeconds: oidc.TTLSeconds, When: r.credentials.SendsJWT()}}
 	}
 	return policy
 }

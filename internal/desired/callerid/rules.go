@@ -1,0 +1,62 @@
+// Copyright The maas-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package callerid
+
+import (
+	"fmt"
+
+	"github.com/opendatahub-io/maas-operator/internal/celtext"
+	"github.com/opendatahub-io/maas-operator/internal/entitlement"
+	"github.com/opendatahub-io/maas-operator/templates/values"
+)
+
+// Rules are the predicates about a caller that must hold in every policy, sorted
+// by name. The client is the CEL literal of the client of the tenant's provider;
+// it is empty when there is none.
+func Rules(oidcClient string) []values.AuthorizationRule {
+	rules := []values.AuthorizationRule{
+		{Name: "auth-valid", Predicates: []string{
+			VouchedFor,
+			Username() + " != \"\"",
+		}},
+		{Name: "deny-client-identity-headers", Predicates: []string{
+			absentHeader(headerUsername),
+			absentHeader(headerGroup),
+		}},
+	}
+	if oidcClient != "" {
+		rules = append(rules,
+			values.AuthorizationRule{Name: "oidc-client-bound", Predicates: []string{ofClaims(boundTo(oidcClient))}},
+			values.AuthorizationRule{Name: "oidc-username-safe", Predicates: []string{ofClaims(fmt.Sprintf("!%s.startsWith(%q)", claimedName(), entitlement.SystemPrefix))}},
+		)
+	}
+	return rules
+}
+
+// ofClaims holds when the caller's identity are no claims, or the predicate
+// holds for them.
+func ofClaims(predicate string) string {
+	return "[" + identity + "].all(" + who + ", type(" + who + ") == string || !has(" + who + ".iss) || " + predicate + ")"
+}
+
+// boundTo holds when a token was issued to the tenant's client: azp names it,
+// or there is no azp and the audience does.
+func boundTo(clientID string) string {
+	return celtext.Cond("has("+who+".azp)", who+".azp == "+clientID,
+		"has("+who+".aud) && "+celtext.Cond("type("+who+".aud) == list", clientID+" in "+who+".aud", who+".aud == "+clientID))
+}
+
+// unsafeName matches a name that HTTP cannot carry as it is: a client or server on
+// the way takes white space off the ends of a header and stumbles over control
+// characters, so that "bob " would arrive as bob.
+const unsafeName = `^\\p{Z}|\\p{Z}$|\\p{Cc}`
+
+// HeaderSafeName holds when the caller's name arrives in a header as it is.
+func HeaderSafeName() string { return "!" + Username() + ".matches(\"" + unsafeName + "\")" }
+
+// KeySubscription holds when a caller with a key that is bound to no subscription
+// asks for none: there is nothing to replace such a header by.
+func KeySubscription() string {
+	return "!(" + IsKey + ") || " + KeyText("subscription") + " != \"\" || " + header(headerSubscription) + " == \"\""
+}
