@@ -46,6 +46,9 @@ func (e *Env) boot(ctx context.Context, o Options) error {
 		}
 	}
 	if o.Controllers {
+		if err := e.writeStages(o.RunPods); err != nil {
+			return err
+		}
 		if err := e.bootControllers(ctx); err != nil {
 			return err
 		}

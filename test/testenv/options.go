@@ -45,6 +45,9 @@ type Options struct {
 }
 
 func (o *Options) validate() error {
+	if o.RunPods && !o.Controllers {
+		return fmt.Errorf("there are no Pods to run without controllers")
+	}
 	if o.Dir == "" {
 		if o.KeepRunning {
 			return fmt.Errorf("an instance that keeps running needs a directory")

@@ -122,7 +122,7 @@ func (e *Env) componentArgs(kubeconfig string, port int) []string {
 func (e *Env) kwokArgs() []string {
 	return []string{
 		flag("kubeconfig", e.kubeconfig("kwok")),
-		flag("config", binary("kwok-stages.yaml")),
+		flag("config", e.stagesFile()),
 		flag("manage-all-nodes", true),
 		// Without these it would serve a kubelet's port on every interface.
 		flag("node-port", 0),

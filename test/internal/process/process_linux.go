@@ -39,6 +39,8 @@ type Process struct {
 	// reaped is closed after a child of this process was waited for; it is nil
 	// for a process read from a file.
 	reaped chan struct{}
+	// exit is how a child ended; it is set before reaped is closed.
+	exit *os.ProcessState
 }
 
 // Command describes a program to start.
@@ -93,6 +95,7 @@ func Start(ctx context.Context, c Command) (*Process, error) {
 		started <- err
 		if err == nil {
 			_ = cmd.Wait() // why it ended is in its log
+			p.exit = cmd.ProcessState
 			close(p.reaped)
 		}
 	}()
@@ -117,6 +120,20 @@ func Self(name string) (*Process, error) {
 func (p *Process) Alive() bool {
 	started, state, err := stat(p.PID)
 	return err == nil && started == p.Started && state != 'Z' && state != 'X'
+}
+
+// Done is closed once a child of this process has ended. It is nil, and never
+// ready, for a process that was read from a file.
+func (p *Process) Done() <-chan struct{} { return p.reaped }
+
+// ExitCode is what a child ended with after [Process.Done]: as in a shell, 128 and
+// the number of the signal if one ended it.
+func (p *Process) ExitCode() int {
+	const signalled = 128
+	if status, ok := p.exit.Sys().(syscall.WaitStatus); ok && status.Signaled() {
+		return signalled + int(status.Signal())
+	}
+	return p.exit.ExitCode()
 }
 
 // Stop ends the process and waits until it is gone: politely for as long as

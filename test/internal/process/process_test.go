@@ -115,6 +115,17 @@ func TestSelfIsAlive(t *testing.T) {
 	}
 }
 
+func TestAChildTellsHowItEnded(t *testing.T) {
+	t.Parallel()
+	for script, want := range map[string]int{"true": 0, "exit 3": 3, "kill -KILL $$": 137} {
+		p := startShell(t, script)
+		<-p.Done()
+		if got := p.ExitCode(); got != want {
+			t.Errorf("%s ended with %d, want %d", script, got, want)
+		}
+	}
+}
+
 func TestExcerptQuotesBothEndsOfTheLog(t *testing.T) {
 	t.Parallel()
 	p := startShell(t, "for i in $(seq 100); do echo line $i; done; echo no such host >&2; exit 1")
