@@ -21,11 +21,20 @@ var imagePattern = regexp.MustCompile(`^[a-z0-9][a-z0-9.-]*(?::[0-9]+)?(?:/[a-z0
 func checkImages(images map[string]string) error {
 	var errs []error
 	for _, key := range slices.Sorted(maps.Keys(images)) {
-		if reference := images[key]; !imagePattern.MatchString(reference) || !pinned(reference) {
-			errs = append(errs, fmt.Errorf("image %q: reference is empty or malformed; want registry/path:tag or registry/path@sha256:digest", key))
+		if err := CheckImage(images[key]); err != nil {
+			errs = append(errs, fmt.Errorf("image %q: %w", key, err))
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// CheckImage refuses a reference that is empty, names no registry, or has neither a
+// tag nor a digest.
+func CheckImage(reference string) error {
+	if !imagePattern.MatchString(reference) || !pinned(reference) {
+		return errors.New("reference is empty or malformed; want registry/path:tag or registry/path@sha256:digest")
+	}
+	return nil
 }
 
 // pinned tells whether a reference ends in a tag or a digest.

@@ -12,10 +12,13 @@ import (
 	"runtime"
 )
 
+// development is the version of a build that nobody released.
+const development = "0.0.0-dev"
+
 // The linker sets these three (see LDFLAGS in the Makefile); nothing else may
 // write them. A plain "go build" leaves the defaults.
 var (
-	version = "0.0.0-dev"
+	version = development
 	commit  = "unknown"
 	date    = "unknown"
 )
@@ -43,3 +46,7 @@ func Get() Info {
 func (i Info) String() string {
 	return fmt.Sprintf("%s (commit %s, %s, %s)", i.Version, i.Commit, i.Date, i.GoVersion)
 }
+
+// Release tells whether somebody released this build. A release trusts nothing that
+// is only good for development.
+func (i Info) Release() bool { return i.Version != development }

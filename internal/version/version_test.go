@@ -23,6 +23,18 @@ func TestStringNamesVersionCommitDateAndGo(t *testing.T) {
 	}
 }
 
+func TestEveryVersionButThatOfPlainBuildsIsARelease(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]bool{"0.0.0-dev": false, "0.1.0": true, "1.0.0-rc.1": true, "": true} {
+		if got := (version.Info{Version: name}).Release(); got != want {
+			t.Errorf("Release() of %q = %v, want %v", name, got, want)
+		}
+	}
+	if version.Get().Release() {
+		t.Errorf("a plain build has version %q, which passes for a release", version.Get().Version)
+	}
+}
+
 // The flag names a variable by its path as text: renaming the package or the
 // variable would compile and silently leave the default in release binaries.
 func TestLinkerFlagsReachTheVariables(t *testing.T) {
