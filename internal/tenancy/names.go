@@ -7,6 +7,10 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"strings"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
 )
 
 const (
@@ -116,4 +120,14 @@ func boundedMiddle(before, middle, after string, limit int) string {
 func shortHash(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return hex.EncodeToString(sum[:])[:hashLength]
+}
+
+// GatewayOf is the Gateway an AITenant asks for: the one it names, else the one
+// with its own name.
+func (s Settings) GatewayOf(t *v1alpha1.AITenant) types.NamespacedName {
+	name := t.Name
+	if ref := t.Spec.Gateway; ref != nil && ref.Name != "" {
+		name = ref.Name
+	}
+	return types.NamespacedName{Namespace: s.Gateway.Namespace, Name: name}
 }

@@ -148,6 +148,74 @@ var _ = Describe("Admission", Ordered, func() {
 		})
 	})
 
+	Describe("of AITenants", func() {
+		gateway := func(name string) *v1alpha1.AITenantGatewayRef { return &v1alpha1.AITenantGatewayRef{Name: name} }
+		using := func(name, gatewayName string) *v1alpha1.AITenant {
+			t := aiTenant(name)
+			t.Spec.Gateway = gateway(gatewayName)
+			return t
+		}
+
+		It("admits one in the namespace of AITenants, and refuses it elsewhere (E-159)", func(ctx SpecContext) {
+			create(ctx, aiTenant(unique("placed")))
+			elsewhere := aiTenant(unique("placed"))
+			elsewhere.Namespace = defaultNamespace
+			Expect(admin.Create(ctx, elsewhere)).To(refuseInvalid("metadata.namespace", "in namespace ai-tenants only"))
+		})
+
+		It("refuses a name that would take that of a shared object (W-40)", func(ctx SpecContext) {
+			Expect(admin.Create(ctx, aiTenant("cleanup"))).To(refuseInvalid("metadata.name", "choose another name"))
+		})
+
+		It("refuses a Gateway that another one asks for, by name or by default (E-160)", func(ctx SpecContext) {
+			holder := unique("holder")
+			create(ctx, using(holder, holder+"-gateway"))
+			Expect(admin.Create(ctx, using(unique("second"), holder+"-gateway"))).To(refuseInvalid("spec.gateway.name", "already in use by AITenant "+holder))
+			Expect(admin.Create(ctx, aiTenant(holder+"-gateway"))).To(refuseInvalid("already in use by AITenant " + holder))
+
+			implicit := unique("implicit")
+			create(ctx, aiTenant(implicit))
+			Expect(admin.Create(ctx, using(unique("third"), implicit))).To(refuseInvalid("already in use by AITenant " + implicit))
+		})
+
+		It("warns while the Gateway does not exist", func(ctx SpecContext) {
+			missing, present := aiTenant(unique("missing")), aiTenant(unique("present"))
+			create(ctx, missing)
+			Expect(warnings.take()).To(ContainElement(ContainSubstring("Gateway openshift-ingress/" + missing.Name + " does not exist yet")))
+			create(ctx, gatewayNamed(present.Name))
+			Eventually(func(g Gomega) {
+				g.Expect(admin.Create(ctx, present.DeepCopy(), client.DryRunAll)).To(Succeed())
+				g.Expect(warnings.take()).To(BeEmpty())
+			}).Should(Succeed())
+		})
+
+		It("lets one move to a free Gateway only (E-161)", func(ctx SpecContext) {
+			holder, mover := aiTenant(unique("holder")), aiTenant(unique("mover"))
+			create(ctx, holder, mover)
+			Expect(patch(ctx, mover, func() { mover.Spec.Gateway = gateway(unique("free")) })).To(Succeed())
+			Expect(patch(ctx, mover, func() { mover.Spec.Gateway = gateway(holder.Name) })).To(refuseInvalid("already in use by AITenant " + holder.Name))
+		})
+
+		It("lets a duplicate that is stored change in everything else, and go (W-38)", func(ctx SpecContext) {
+			holder := aiTenant(unique("holder"))
+			double := using(unique("double"), holder.Name)
+			double.Finalizers = []string{finalizer}
+			create(ctx, holder)
+			Expect(env.RemoveWebhooks(ctx)).To(Succeed())
+			Eventually(func() error { return admin.Create(ctx, double) }).Should(Succeed())
+			_, err := env.InstallWebhooks(ctx, address)
+			Expect(err).NotTo(HaveOccurred())
+			awaitWebhooks(ctx)
+
+			Expect(label(ctx, double)).To(Succeed())
+			Expect(patch(ctx, double, func() {
+				double.Spec.OIDC = &v1alpha1.TenantExternalOIDCConfig{IssuerURL: "https://idp.example.com", ClientID: "maas"}
+			})).To(Succeed())
+			Expect(admin.Delete(ctx, double)).To(Succeed())
+			Expect(patch(ctx, double, func() { double.Finalizers = nil })).To(Succeed())
+		})
+	})
+
 	It("takes up a renewed certificate without a restart", func(ctx SpecContext) {
 		first, err := certificate(ctx)
 		Expect(err).NotTo(HaveOccurred())

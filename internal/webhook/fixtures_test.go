@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	gwapiv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
 )
@@ -57,6 +58,17 @@ func model(namespace, name, tenantRef string) *v1alpha1.MaaSModelRef {
 
 func aiTenant(name string) *v1alpha1.AITenant {
 	return &v1alpha1.AITenant{ObjectMeta: metav1.ObjectMeta{Namespace: aitenants, Name: name}}
+}
+
+// gatewayNamed is a Gateway in the namespace of Gateways.
+func gatewayNamed(name string) *gwapiv1.Gateway {
+	return &gwapiv1.Gateway{
+		ObjectMeta: metav1.ObjectMeta{Namespace: gateways, Name: name},
+		Spec: gwapiv1.GatewaySpec{
+			GatewayClassName: "istio",
+			Listeners:        []gwapiv1.Listener{{Name: "http", Port: 80, Protocol: gwapiv1.HTTPProtocolType}},
+		},
+	}
 }
 
 // tenantLabel is the label of a tenant's namespace.

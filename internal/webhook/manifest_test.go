@@ -47,6 +47,7 @@ func TestTheNamesOfTheContract(t *testing.T) {
 		"vmaassubscription.kb.io": {SubscriptionPath, "maassubscriptions", []admissionregistrationv1.OperationType{create}},
 		"vmaasauthpolicy.kb.io":   {AuthPolicyPath, "maasauthpolicies", []admissionregistrationv1.OperationType{create}},
 		"vmaasmodelref.kb.io":     {ModelRefPath, "maasmodelrefs", []admissionregistrationv1.OperationType{create, update}},
+		"vaitenant.kb.io":         {AITenantPath, "aitenants", []admissionregistrationv1.OperationType{create, update}},
 	}
 	got := map[string]registration{}
 	for i := range c.Webhooks {

@@ -8,6 +8,7 @@ import (
 	"crypto/tls"
 	"net"
 	"strconv"
+	"sync"
 	"testing"
 	"time"
 
@@ -20,6 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 	ctrlwebhook "sigs.k8s.io/controller-runtime/pkg/webhook"
+	gwapiv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
 	"github.com/opendatahub-io/maas-operator/internal/tenancy"
@@ -41,6 +43,7 @@ const startTimeout = 20 * time.Minute
 const (
 	defaultNamespace = "models-as-a-service"
 	aitenants        = "ai-tenants"
+	gateways         = "openshift-ingress"
 )
 
 var (
@@ -50,20 +53,46 @@ var (
 	address string
 	// stopServer ends it.
 	stopServer func()
+	// warnings are what the API server told the administrator.
+	warnings heard
 )
+
+// heard keeps warnings.
+type heard struct {
+	mu    sync.Mutex
+	texts []string
+}
+
+// HandleWarningHeaderWithContext implements rest.WarningHandlerWithContext.
+func (h *heard) HandleWarningHeaderWithContext(_ context.Context, _ int, _, text string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.texts = append(h.texts, text)
+}
+
+// take returns what was heard since it was called last.
+func (h *heard) take() []string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	texts := h.texts
+	h.texts = nil
+	return texts
+}
 
 var _ = BeforeSuite(func(ctx SpecContext) {
 	var err error
-	env, err = testenv.Start(ctx, testenv.Options{Log: GinkgoWriter, CRDs: []testenv.CRDSet{testenv.MaaS}})
+	env, err = testenv.Start(ctx, testenv.Options{Log: GinkgoWriter, CRDs: []testenv.CRDSet{testenv.MaaS, testenv.GatewayAPI}})
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(env.Stop)
 	scheme := runtime.NewScheme()
 	Expect(clientgoscheme.AddToScheme(scheme)).To(Succeed())
 	Expect(v1alpha1.AddToScheme(scheme)).To(Succeed())
+	Expect(gwapiv1.Install(scheme)).To(Succeed())
 	config := env.AdminConfig()
+	config.WarningHandlerWithContext = &warnings
 	admin, err = client.New(config, client.Options{Scheme: scheme})
 	Expect(err).NotTo(HaveOccurred())
-	for _, name := range []string{defaultNamespace, aitenants} {
+	for _, name := range []string{defaultNamespace, aitenants, gateways} {
 		Expect(admin.Create(ctx, namespace(name, nil))).To(Succeed())
 	}
 	address, err = testenv.FreeAddress(ctx)
@@ -90,7 +119,7 @@ func startServer(ctx context.Context, scheme *runtime.Scheme, certs string) {
 	})
 	Expect(err).NotTo(HaveOccurred())
 	settings := tenancy.Settings{
-		Gateway:          types.NamespacedName{Namespace: "openshift-ingress", Name: "maas-default-gateway"},
+		Gateway:          types.NamespacedName{Namespace: gateways, Name: "maas-default-gateway"},
 		DefaultNamespace: defaultNamespace, AITenantNamespace: aitenants, Discovery: true,
 	}
 	webhook.Register(mgr.GetWebhookServer(), webhook.Tenants{
@@ -112,9 +141,11 @@ func startServer(ctx context.Context, scheme *runtime.Scheme, certs string) {
 // and gets answers.
 func awaitWebhooks(ctx context.Context) {
 	GinkgoHelper()
-	for _, object := range []client.Object{subscription("default", "probe"), authPolicy("default", "probe"), model("default", "probe", "nobody")} {
+	misplaced := aiTenant("probe")
+	misplaced.Namespace = "default"
+	for _, object := range []client.Object{subscription("default", "probe"), authPolicy("default", "probe"), model("default", "probe", "nobody"), misplaced} {
 		Eventually(func() error { return admin.Create(ctx, object, client.DryRunAll) }).Should(
-			MatchError(Or(ContainSubstring("not enabled for MaaS tenant resources"), ContainSubstring("does not exist"))))
+			MatchError(Or(ContainSubstring("not enabled for MaaS tenant resources"), ContainSubstring("does not exist"), ContainSubstring("only: create it there"))))
 	}
 }
 

@@ -27,6 +27,8 @@ const (
 	AuthPolicyPath = "/validate-maas-opendatahub-io-v1alpha1-maasauthpolicy"
 	// ModelRefPath judges MaaSModelRefs.
 	ModelRefPath = "/validate-maas-opendatahub-io-v1alpha1-maasmodelref"
+	// AITenantPath judges AITenants.
+	AITenantPath = "/validate-maas-opendatahub-io-v1alpha1-aitenant"
 )
 
 const (
@@ -39,16 +41,19 @@ const (
 )
 
 // +kubebuilder:rbac:groups="",resources=namespaces,verbs=get
+// +kubebuilder:rbac:groups=gateway.networking.k8s.io,resources=gateways,verbs=list;watch
 // +kubebuilder:rbac:groups=maas.opendatahub.io,resources=aitenants;maastenantconfigs;tenants,verbs=get
+// +kubebuilder:rbac:groups=maas.opendatahub.io,resources=aitenants,verbs=list
 
 // Register adds the webhooks to a server.
 func Register(server webhook.Server, tenants Tenants) {
-	for path, judge := range map[string]judge{
-		SubscriptionPath: tenants.judgeMember,
-		AuthPolicyPath:   tenants.judgeMember,
-		ModelRefPath:     tenants.judgeModel,
+	for path, handler := range map[string]admission.Handler{
+		SubscriptionPath: judge(tenants.judgeMember),
+		AuthPolicyPath:   judge(tenants.judgeMember),
+		ModelRefPath:     judge(tenants.judgeModel),
+		AITenantPath:     adviser{judge: tenants.judgeAITenant, advise: tenants.adviseAITenant},
 	} {
-		server.Register(path, &admission.Webhook{Handler: judge})
+		server.Register(path, &admission.Webhook{Handler: handler})
 	}
 }
 
@@ -69,6 +74,23 @@ func (j judge) Handle(ctx context.Context, req admission.Request) admission.Resp
 		status = r.status(req)
 	}
 	return admission.Response{AdmissionResponse: admissionv1.AdmissionResponse{Result: &status}}
+}
+
+// adviser is a judge that has something to say about what it admits.
+type adviser struct {
+	judge  judge
+	advise func(context.Context, admission.Request) []string
+}
+
+// Handle implements admission.Handler.
+func (a adviser) Handle(ctx context.Context, req admission.Request) admission.Response {
+	response := a.judge.Handle(ctx, req)
+	if response.Allowed {
+		ctx, cancel := context.WithTimeout(ctx, cacheTimeout)
+		defer cancel()
+		response.Warnings = a.advise(ctx, req)
+	}
+	return response
 }
 
 // refusal says which field of an object is wrong and what to do about it.
