@@ -4,8 +4,17 @@
 package access
 
 import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
+	"github.com/opendatahub-io/maas-operator/internal/celtext"
+	"github.com/opendatahub-io/maas-operator/internal/desired/publicpath"
 	"github.com/opendatahub-io/maas-operator/internal/render"
 	"github.com/opendatahub-io/maas-operator/internal/tenancy"
+	"github.com/opendatahub-io/maas-operator/templates/values"
 )
 
 // Settings are what the manager was started with.
@@ -42,12 +51,55 @@ const (
 // Guard are the policies of the Gateway itself, in its namespace. They refuse every
 // request that no other policy is in charge of.
 func Guard(in Input) ([]render.Request, error) {
-	return nil, nil
+	inference, err := inferencePredicate()
+	if err != nil {
+		return nil, err
+	}
+	gateway := in.Tenant.Gateway
+	target := values.GatewayTarget{Name: gateway.Name}
+	deny := values.GatewayTokenRateLimitPolicy{
+		Meta:      in.meta(in.Tenant.GatewayDefaultDeny(), gateway.Namespace, v1alpha1.ComponentDefaultPolicy),
+		Target:    target,
+		Inference: inference,
+	}
+	auth := values.GatewayAuthPolicy{
+		Meta:   in.meta(in.Tenant.GatewayDefaultAuth(), gateway.Namespace, v1alpha1.ComponentDefaultPolicy),
+		Target: target,
+	}
+	return []render.Request{
+		{ID: GatewayDenyTemplate, Namespace: deny.Meta.Namespace, Name: deny.Meta.Name, Values: deny},
+		{ID: GatewayAuthTemplate, Namespace: auth.Meta.Namespace, Name: auth.Meta.Name, Values: auth},
+	}, nil
 }
 
-// MaaSAPIPolicy is the policy of the HTTPRoute that leads to maas-api. It fails
-// with an [apperr.UserError] while the tenant's provider is not usable: its users
-// would be refused, and their tokens shown to the cluster.
-func MaaSAPIPolicy(in Input) (render.Request, error) {
-	return render.Request{}, nil
+// inferencePredicate holds for requests that are not for maas-api itself. It looks
+// at the path without the query: in request.path a query could pass for a path, or
+// keep a path from being known. A path stands for what is below it, not for others
+// that begin with the same letters.
+func inferencePredicate() (string, error) {
+	var same, below []string
+	for _, p := range publicpath.Management() {
+		same = append(same, p.Path)
+		if p.Exact {
+			continue
+		}
+		prefix, err := celtext.String(p.Path + "/")
+		if err != nil {
+			return "", fmt.Errorf("quote path: %w", err)
+		}
+		below = append(below, "!request.url_path.startsWith("+prefix+")")
+	}
+	list, err := celtext.List(same)
+	if err != nil {
+		return "", fmt.Errorf("quote paths: %w", err)
+	}
+	return strings.Join(slices.Insert(below, 0, celtext.Not("request.url_path in "+list)), " && "), nil
+}
+
+// meta is the metadata of a policy.
+func (in Input) meta(name, namespace, component string) values.Meta {
+	labels := make(map[string]string, len(in.Labels)+1)
+	maps.Copy(labels, in.Labels)
+	labels[v1alpha1.LabelComponent] = component
+	return values.Meta{Name: name, Namespace: namespace, Labels: labels}
 }

@@ -58,9 +58,3 @@ func (c Credentials) SendsToken() string {
 func (c Credentials) SendsJWT() string {
 	return c.SendsToken() + " && " + header(headerAuthorization) + ".matches(\"^Bearer [^. ]+[.][^. ]+[.][^. ]+$\")"
 }
-
-// SendsAnything holds when a request comes with a text in one of the headers in
-// which credentials stand.
-func SendsAnything() string {
-	return header(headerAuthorization) + " != \"\" || " + header(headerAPIKey) + " != \"\""
-}

@@ -6,6 +6,12 @@
 // from those of models.
 package publicpath
 
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
+
 // Path is a path on the gateway.
 type Path struct {
 	// Path is what a request asks for: itself and what is below it.
@@ -19,7 +25,7 @@ type Path struct {
 // Health answers without credentials.
 const Health = "/maas-api/health"
 
-// base is the prefix by which the paths of maas-api are told from those of models.
+// base is the first part of the paths that only maas-api has.
 const base = "/maas-api"
 
 // Paths are all of them. The order of the first three is fixed: payload processing
@@ -38,8 +44,16 @@ func Paths() []Path {
 	}
 }
 
-// Management are the prefixes of the service's own paths, sorted: nothing below
-// them is inference, and no limit of tokens applies.
-func Management() []string {
-	return []string{base, "/v1/api-keys", "/v1/models", "/v1/subscriptions"}
+// Management are the paths of the service itself, sorted: those that clients ask
+// for, and those at maas-api that take their place, because a gateway may look at a
+// request again after its path was replaced. Nothing of them is inference, and no
+// limit of tokens applies. They are not simply all that begins with /maas-api: a
+// model of a namespace maas-api, or maas-api-2, is inference.
+func Management() []Path {
+	var all []Path
+	for _, p := range Paths() {
+		all = append(all, Path{Path: p.Path, Exact: p.Exact}, Path{Path: cmp.Or(p.Target, p.Path), Exact: p.Exact})
+	}
+	slices.SortFunc(all, func(a, b Path) int { return strings.Compare(a.Path, b.Path) })
+	return slices.Compact(all)
 }
