@@ -208,7 +208,7 @@ func (s *service) encryption(ctx context.Context) (*tls.Config, error) {
 		return nil, err
 	}
 	if s.config.Profile == config.TLSProfileAuto {
-		profile := kube.NewTLSProfile(s.clients, s.clock, s.log)
+		profile := s.clients.TLSProfile(s.clock, s.log)
 		parameters, follow := profile.Fetch(ctx)
 		settings.Apply(parameters)
 		if follow {

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -16,6 +17,9 @@ import (
 	authorizationv1client "k8s.io/client-go/kubernetes/typed/authorization/v1"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
+	"k8s.io/utils/clock"
+
+	"github.com/opendatahub-io/maas-operator/internal/tlsprofile/follow"
 )
 
 const (
@@ -91,4 +95,9 @@ func (c *Clients) DatabaseURL(ctx context.Context, namespace, name, key string) 
 		return "", fmt.Errorf("read key %s of Secret %s/%s: %w", key, namespace, name, ErrNoDatabaseURL)
 	}
 	return value, nil
+}
+
+// TLSProfile returns what follows the TLS profile of the cluster.
+func (c *Clients) TLSProfile(clk clock.Clock, log *slog.Logger) *follow.Profile {
+	return follow.New(c.dynamic, clk, log)
 }

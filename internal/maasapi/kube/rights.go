@@ -9,6 +9,7 @@ import (
 	gwapiv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
+	tlsfollow "github.com/opendatahub-io/maas-operator/internal/tlsprofile/follow"
 )
 
 // Scope is where a right is needed.
@@ -56,7 +57,7 @@ func Rights() []Right {
 			Why: "Who may create auth policies is an admin of API keys; who may ask for their own rights may read GET /v1/tenants.", Without: "Nobody is an admin, and searching keys answers 500.",
 		},
 		{
-			Scope: ScopeCluster, Group: apiServers().Group, Resource: apiServers().Resource, Named: true, Verbs: []string{"get", "list", "watch"},
+			Scope: ScopeCluster, Group: tlsfollow.Resource().Group, Resource: tlsfollow.Resource().Resource, Named: true, Verbs: []string{"get", "list", "watch"},
 			Why: "On OpenShift the TLS profile of the cluster counts. Elsewhere the rule has no effect.", Without: "The intermediate profile counts.",
 		},
 		{

@@ -8,7 +8,7 @@ import (
 	"errors"
 	"sync/atomic"
 
-	"github.com/opendatahub-io/maas-operator/internal/maasapi/tlsprofile"
+	"github.com/opendatahub-io/maas-operator/internal/tlsprofile"
 )
 
 // GetCertificate returns the certificate for a handshake.

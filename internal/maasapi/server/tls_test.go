@@ -17,7 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/certwatcher"
 
 	"github.com/opendatahub-io/maas-operator/internal/maasapi/server"
-	"github.com/opendatahub-io/maas-operator/internal/maasapi/tlsprofile"
+	"github.com/opendatahub-io/maas-operator/internal/tlsprofile"
 )
 
 func made(t *testing.T, names ...string) *tls.Certificate {

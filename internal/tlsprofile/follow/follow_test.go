@@ -1,7 +1,7 @@
 // Copyright The maas-operator Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package kube_test
+package follow_test
 
 import (
 	"bytes"
@@ -19,27 +19,28 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 	clocktesting "k8s.io/utils/clock/testing"
 
-	"github.com/opendatahub-io/maas-operator/internal/maasapi/kube"
-	"github.com/opendatahub-io/maas-operator/internal/maasapi/tlsprofile"
+	"github.com/opendatahub-io/maas-operator/internal/tlsprofile"
+	"github.com/opendatahub-io/maas-operator/internal/tlsprofile/follow"
 )
 
 const modernAPIServer = `{"apiVersion":"config.openshift.io/v1","kind":"APIServer","metadata":{"name":"cluster","resourceVersion":"1"},` +
 	`"spec":{"tlsAdherence":"StrictAllComponents","tlsSecurityProfile":{"type":"Modern"}}}`
 
 // clusterProfile follows the profile of an API server that answers as given.
-func clusterProfile(t *testing.T, answer http.HandlerFunc) (*kube.TLSProfile, *clocktesting.FakeClock, *bytes.Buffer) {
+func clusterProfile(t *testing.T, answer http.HandlerFunc) (*follow.Profile, *clocktesting.FakeClock, *bytes.Buffer) {
 	t.Helper()
 	server := httptest.NewServer(answer)
 	t.Cleanup(server.Close)
-	clients, err := kube.NewClients(&rest.Config{Host: server.URL})
+	clients, err := dynamic.NewForConfig(&rest.Config{Host: server.URL})
 	if err != nil {
 		t.Fatal(err)
 	}
 	clock, log := clocktesting.NewFakeClock(time.Now()), &bytes.Buffer{}
-	return kube.NewTLSProfile(clients, clock, slog.New(slog.NewTextHandler(log, nil))), clock, log
+	return follow.New(clients, clock, slog.New(slog.NewTextHandler(log, nil))), clock, log
 }
 
 func refuse(w http.ResponseWriter, code int, reason string) {

@@ -1,7 +1,10 @@
 // Copyright The maas-operator Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package kube
+// Package follow keeps a program's TLS parameters those of the cluster it runs in.
+// It owns reading and watching OpenShift's APIServer/cluster; what the profile
+// means is decided in package tlsprofile.
+package follow
 
 import (
 	"context"
@@ -21,7 +24,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/utils/clock"
 
-	"github.com/opendatahub-io/maas-operator/internal/maasapi/tlsprofile"
+	"github.com/opendatahub-io/maas-operator/internal/tlsprofile"
 )
 
 const (
@@ -32,26 +35,27 @@ const (
 	profilePause   = 2 * time.Second
 )
 
-func apiServers() schema.GroupVersionResource {
+// Resource is what is read and watched; the right to do so is the caller's to have.
+func Resource() schema.GroupVersionResource {
 	return schema.GroupVersionResource{Group: "config.openshift.io", Version: "v1", Resource: "apiservers"}
 }
 
-// TLSProfile follows the TLS profile of an OpenShift cluster.
-type TLSProfile struct {
+// Profile follows the TLS profile of an OpenShift cluster.
+type Profile struct {
 	client dynamic.ResourceInterface
 	clock  clock.Clock
 	log    *slog.Logger
 }
 
-// NewTLSProfile returns a TLSProfile; nothing is sent yet.
-func NewTLSProfile(c *Clients, clk clock.Clock, log *slog.Logger) *TLSProfile {
-	return &TLSProfile{client: c.dynamic.Resource(apiServers()), clock: clk, log: log}
+// New returns a Profile; nothing is sent yet.
+func New(c dynamic.Interface, clk clock.Clock, log *slog.Logger) *Profile {
+	return &Profile{client: c.Resource(Resource()), clock: clk, log: log}
 }
 
 // Fetch returns the parameters to start with. A cluster without profiles has the
 // intermediate one and never another; one that cannot be asked has it until a
 // watch says otherwise: follow tells the two apart.
-func (t *TLSProfile) Fetch(ctx context.Context) (p tlsprofile.Parameters, follow bool) {
+func (t *Profile) Fetch(ctx context.Context) (p tlsprofile.Parameters, follow bool) {
 	var err error
 	for try := range profileTries {
 		if try > 0 && !t.pause(ctx) {
@@ -72,7 +76,7 @@ func (t *TLSProfile) Fetch(ctx context.Context) (p tlsprofile.Parameters, follow
 	return tlsprofile.Intermediate(), true
 }
 
-func (t *TLSProfile) fetch(ctx context.Context) (tlsprofile.Parameters, error) {
+func (t *Profile) fetch(ctx context.Context) (tlsprofile.Parameters, error) {
 	ctx, cancel := context.WithTimeout(ctx, profileTimeout)
 	defer cancel()
 	object, err := t.client.Get(ctx, apiServerName, metav1.GetOptions{})
@@ -82,7 +86,7 @@ func (t *TLSProfile) fetch(ctx context.Context) (tlsprofile.Parameters, error) {
 	return t.parameters(object)
 }
 
-func (t *TLSProfile) parameters(object *unstructured.Unstructured) (tlsprofile.Parameters, error) {
+func (t *Profile) parameters(object *unstructured.Unstructured) (tlsprofile.Parameters, error) {
 	p, unknown, err := tlsprofile.FromAPIServer(object.Object)
 	if err != nil {
 		return p, fmt.Errorf("read APIServer %s: %w", object.GetName(), err)
@@ -93,7 +97,7 @@ func (t *TLSProfile) parameters(object *unstructured.Unstructured) (tlsprofile.P
 	return p, nil
 }
 
-func (t *TLSProfile) pause(ctx context.Context) bool {
+func (t *Profile) pause(ctx context.Context) bool {
 	timer := t.clock.NewTimer(profilePause)
 	defer timer.Stop()
 	select {
@@ -106,7 +110,7 @@ func (t *TLSProfile) pause(ctx context.Context) bool {
 
 // Follow calls apply with the parameters of each change until the context ends. A
 // profile that cannot be understood changes nothing.
-func (t *TLSProfile) Follow(ctx context.Context, apply func(tlsprofile.Parameters)) error {
+func (t *Profile) Follow(ctx context.Context, apply func(tlsprofile.Parameters)) error {
 	only := fields.OneTermEqualSelector("metadata.name", apiServerName).String()
 	informer := cache.NewSharedIndexInformer(&cache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {

@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/opendatahub-io/maas-operator/internal/maasapi/tlsprofile"
+	"github.com/opendatahub-io/maas-operator/internal/tlsprofile"
 )
 
 func apiServer(adherence string, profile map[string]any) map[string]any {
