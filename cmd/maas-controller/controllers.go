@@ -19,6 +19,7 @@ import (
 	"github.com/opendatahub-io/maas-operator/internal/desired"
 	"github.com/opendatahub-io/maas-operator/internal/desired/model"
 	"github.com/opendatahub-io/maas-operator/internal/facts"
+	"github.com/opendatahub-io/maas-operator/internal/images"
 	"github.com/opendatahub-io/maas-operator/internal/index"
 	"github.com/opendatahub-io/maas-operator/internal/metrics"
 	"github.com/opendatahub-io/maas-operator/internal/render"
@@ -120,7 +121,7 @@ func newDependencies(ctx context.Context, mgr ctrl.Manager, c Config, m *metrics
 		}
 	}
 	ctrl.LoggerFrom(ctx).Info("Detecting the cluster", "platform", platform, "tokenAudience", audience)
-	engine, err := render.New(templates.FS, desired.Components())
+	engine, err := render.New(templates.FS, desired.Components(), render.WithImages(images.Development()))
 	if err != nil {
 		return dependencies{}, fmt.Errorf("load the templates: %w", err)
 	}

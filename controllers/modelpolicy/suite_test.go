@@ -28,6 +28,7 @@ import (
 	"github.com/opendatahub-io/maas-operator/internal/desired"
 	"github.com/opendatahub-io/maas-operator/internal/desired/model"
 	"github.com/opendatahub-io/maas-operator/internal/facts"
+	"github.com/opendatahub-io/maas-operator/internal/images"
 	"github.com/opendatahub-io/maas-operator/internal/index"
 	"github.com/opendatahub-io/maas-operator/internal/render"
 	"github.com/opendatahub-io/maas-operator/internal/tenancy"
@@ -105,7 +106,7 @@ func setUp(ctx context.Context, mgr ctrl.Manager) error {
 	if err := index.Register(ctx, mgr.GetFieldIndexer()); err != nil {
 		return err
 	}
-	engine, err := render.New(templates.FS, desired.Components())
+	engine, err := render.New(templates.FS, desired.Components(), render.WithImages(images.Development()))
 	if err != nil {
 		return err
 	}

@@ -9,13 +9,14 @@ import (
 	"testing"
 
 	"github.com/opendatahub-io/maas-operator/internal/desired"
+	"github.com/opendatahub-io/maas-operator/internal/images"
 	"github.com/opendatahub-io/maas-operator/internal/render"
 	"github.com/opendatahub-io/maas-operator/templates"
 )
 
 func TestEveryTemplatePassesTheChecks(t *testing.T) {
 	t.Parallel()
-	if _, err := render.New(templates.FS, desired.Components()); err != nil {
+	if _, err := render.New(templates.FS, desired.Components(), render.WithImages(images.Development())); err != nil {
 		t.Fatalf("render.New() error = %v", err)
 	}
 }

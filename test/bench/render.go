@@ -15,6 +15,7 @@ import (
 	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
 	"github.com/opendatahub-io/maas-operator/internal/desired"
 	"github.com/opendatahub-io/maas-operator/internal/desired/model"
+	"github.com/opendatahub-io/maas-operator/internal/images"
 	"github.com/opendatahub-io/maas-operator/internal/index"
 	"github.com/opendatahub-io/maas-operator/internal/render"
 	"github.com/opendatahub-io/maas-operator/internal/tenancy"
@@ -25,7 +26,7 @@ import (
 // renderTime measures, in this process, how long the operator's own functions
 // take from the facts about a model to its policies.
 func (w *world) renderTime(ctx context.Context, s *Scenario, key types.NamespacedName) error {
-	engine, err := render.New(templates.FS, desired.Components())
+	engine, err := render.New(templates.FS, desired.Components(), render.WithImages(images.Development()))
 	if err != nil {
 		return fmt.Errorf("load the templates: %w", err)
 	}

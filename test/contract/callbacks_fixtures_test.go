@@ -22,6 +22,7 @@ import (
 	"github.com/opendatahub-io/maas-operator/internal/desired"
 	"github.com/opendatahub-io/maas-operator/internal/desired/model"
 	"github.com/opendatahub-io/maas-operator/internal/entitlement"
+	"github.com/opendatahub-io/maas-operator/internal/images"
 	"github.com/opendatahub-io/maas-operator/internal/kuadrant"
 	"github.com/opendatahub-io/maas-operator/internal/maasapi/apikey"
 	"github.com/opendatahub-io/maas-operator/internal/maasapi/httpapi"
@@ -207,7 +208,7 @@ func policies(t *testing.T, o objects) (rules map[string]any, limits []enforced.
 	if err != nil {
 		t.Fatal(err)
 	}
-	engine, err := render.New(templates.FS, desired.Components())
+	engine, err := render.New(templates.FS, desired.Components(), render.WithImages(images.Development()))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
 	"github.com/opendatahub-io/maas-operator/internal/desired"
 	"github.com/opendatahub-io/maas-operator/internal/desired/model"
+	"github.com/opendatahub-io/maas-operator/internal/images"
 	"github.com/opendatahub-io/maas-operator/internal/render"
 	"github.com/opendatahub-io/maas-operator/internal/tenancy"
 	"github.com/opendatahub-io/maas-operator/templates"
@@ -82,7 +83,7 @@ func build(tb testing.TB, in model.Input) model.Output {
 
 func engine(tb testing.TB) *render.Engine {
 	tb.Helper()
-	e, err := render.New(templates.FS, desired.Components())
+	e, err := render.New(templates.FS, desired.Components(), render.WithImages(images.Development()))
 	if err != nil {
 		tb.Fatalf("render.New() error = %v", err)
 	}

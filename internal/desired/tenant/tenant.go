@@ -4,8 +4,6 @@
 package tenant
 
 import (
-	"errors"
-
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
@@ -32,6 +30,10 @@ type Settings struct {
 	Access access.Settings
 	// CertIssuer issues serving certificates on [Kubernetes].
 	CertIssuer CertIssuer
+	// GatewayCAFile is a path in the pods of the Gateways, of the certificate
+	// authorities by which they verify maas-api. When it is empty they do not: what
+	// makes those pods mounts no authority of the cluster's services.
+	GatewayCAFile string
 }
 
 // CertIssuer names an issuer of cert-manager. What is empty has the default:
@@ -85,12 +87,6 @@ type Warning struct {
 	Message string
 }
 
-// Build computes the objects of a tenant. An [apperr.UserError] means that the
-// user must act first; what the cluster holds must stay as it is until then.
-func Build(in Input) (Output, error) {
-	return Output{}, errors.New("not there yet")
-}
-
 // RolesInput is what the Roles of a tenant's administrators depend on.
 type RolesInput struct {
 	// AITenant is the key of the tenant's AITenant.
@@ -98,10 +94,6 @@ type RolesInput struct {
 	// TenantNamespace is the tenant's namespace.
 	TenantNamespace string
 }
-
-// AdminRoles are the Role for a tenant's administrators in the tenant's namespace,
-// and the one by which they may read their AITenant. The operator binds neither.
-func AdminRoles(in RolesInput) []render.Request { return nil }
 
 // JobInput is what the revocation of a tenant's keys depends on.
 type JobInput struct {
@@ -116,6 +108,3 @@ type JobInput struct {
 	// default.
 	RetentionDays int32
 }
-
-// RevocationJob revokes the keys of a tenant that is being deleted.
-func RevocationJob(in JobInput) render.Request { return render.Request{} }

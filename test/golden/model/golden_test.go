@@ -20,6 +20,7 @@ import (
 	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
 	"github.com/opendatahub-io/maas-operator/internal/desired"
 	"github.com/opendatahub-io/maas-operator/internal/desired/model"
+	"github.com/opendatahub-io/maas-operator/internal/images"
 	"github.com/opendatahub-io/maas-operator/internal/render"
 	"github.com/opendatahub-io/maas-operator/internal/tenancy"
 	"github.com/opendatahub-io/maas-operator/templates"
@@ -69,7 +70,7 @@ func load(t *testing.T, file string) model.Input {
 
 func engine(t *testing.T) *render.Engine {
 	t.Helper()
-	e, err := render.New(templates.FS, desired.Components())
+	e, err := render.New(templates.FS, desired.Components(), render.WithImages(images.Development()))
 	if err != nil {
 		t.Fatalf("render.New() error = %v", err)
 	}
