@@ -27,6 +27,9 @@ const (
 	// LabelGatewayClaim: "true" on the ConfigMap by which an AITenant claims its
 	// Gateway.
 	LabelGatewayClaim = "maas.opendatahub.io/gateway-claim"
+	// LabelTenantTombstone: "true" on the ConfigMap that remembers a deleted AITenant
+	// until its API keys are revoked.
+	LabelTenantTombstone = "maas.opendatahub.io/tenant-tombstone"
 	// LabelTenantInstance: on the Pods of a tenant's Deployment: the name of the
 	// Deployment. It tells the Pods of different tenants apart.
 	LabelTenantInstance = "maas.opendatahub.io/tenant-instance"
@@ -158,8 +161,8 @@ const (
 	// AnnotationDefaultAITenantBootstrapped: "true" on the Config after the default
 	// AITenant was created once.
 	AnnotationDefaultAITenantBootstrapped = "maas.opendatahub.io/default-aitenant-bootstrapped"
-	// AnnotationLegacyTenantMigrated: on a MaasTenantConfig: the UID of the Tenant
-	// whose settings were copied into it. They are copied once.
+	// AnnotationLegacyTenantMigrated: on an AITenant and its MaasTenantConfig: the UID
+	// of the Tenant whose settings were copied into it. They are copied once.
 	AnnotationLegacyTenantMigrated = "maas.opendatahub.io/legacy-tenant-migrated"
 	// AnnotationDatabaseSecretVersion: on the Pods of maas-api: the resourceVersion of
 	// the Secret with the database's address, so that a new one restarts them.
@@ -172,6 +175,9 @@ const (
 	// AnnotationTeardownCompleted: "true" on the operator's Deployment when that is
 	// done.
 	AnnotationTeardownCompleted = "maas.opendatahub.io/teardown-completed"
+	// AnnotationLegacyMaaSAPIRemoved: "true" on the Config after the maas-api of an
+	// earlier release was removed from the operator's own namespace.
+	AnnotationLegacyMaaSAPIRemoved = "maas.opendatahub.io/legacy-maas-api-removed"
 	// AnnotationDeprecatedBy: on a migrated Tenant: the kind that replaces it.
 	AnnotationDeprecatedBy = "maas.opendatahub.io/deprecated-by"
 	// AnnotationMigratedTo: on a migrated Tenant: the name of what replaces it.
