@@ -242,4 +242,7 @@ const (
 	ReasonTeardownInProgress ConditionReason = "TeardownInProgress"
 	// ReasonTeardownCompleted: nothing is left.
 	ReasonTeardownCompleted ConditionReason = "TeardownCompleted"
+	// ReasonNamespaceNotReady: a namespace of the installation is being deleted, or
+	// could not be made.
+	ReasonNamespaceNotReady ConditionReason = "NamespaceNotReady"
 )

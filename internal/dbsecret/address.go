@@ -34,6 +34,9 @@ func qualify(address, namespace string) string {
 	start := strings.LastIndexByte(authority, '@') + 1
 	hosts := strings.Split(authority[start:], ",")
 	for i, host := range hosts {
+		if !plausible(host) {
+			return address
+		}
 		hosts[i] = qualifyHost(host, namespace)
 	}
 	return scheme + "://" + authority[:start] + strings.Join(hosts, ",") + tail
@@ -54,6 +57,13 @@ func qualifyHost(hostport, namespace string) string {
 		host += ":" + port
 	}
 	return host
+}
+
+// plausible tells whether what follows the last colon of a host can be a port. If not,
+// it may be part of a password, and what stands before it a user.
+func plausible(hostport string) bool {
+	at := strings.LastIndexByte(hostport, ':')
+	return at < 0 || strings.HasSuffix(hostport, "]") || strings.Trim(hostport[at+1:], "0123456789") == ""
 }
 
 // redact returns an address without its passwords, for a log. A text that is no URL

@@ -1,0 +1,156 @@
+// Copyright The maas-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package platform
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
+	"github.com/opendatahub-io/maas-operator/internal/conditions"
+	"github.com/opendatahub-io/maas-operator/internal/fetch"
+)
+
+// request says who asks for the teardown.
+type request string
+
+const (
+	none request = ""
+	// byAnnotation is the older way, of platforms that wait for the completion on the
+	// Deployment: the Config goes too.
+	byAnnotation request = "annotation"
+	// bySpec is spec.managementState of the Config, which stays and tells the result.
+	bySpec request = "spec"
+)
+
+func (s *scope) request() request {
+	switch {
+	case s.deployment.Annotations[v1alpha1.AnnotationTeardownRequested] == yes:
+		return byAnnotation
+	case s.config != nil && s.config.Spec.ManagementState == v1alpha1.ManagementStateRemoved:
+		return bySpec
+	default:
+		return none
+	}
+}
+
+// tearDown removes everything but user namespaces and objects, when asked to. It
+// begins with the mark of the bootstrap: one that is called off brings the default
+// tenant back. Each step starts only when the one before has ended, so that the jobs
+// of tenants being deleted still have their rights; and each looks at what is there,
+// so that it goes on wherever it was interrupted.
+func (r *Reconciler) tearDown(ctx context.Context, s *scope) error {
+	asked := s.request()
+	if asked == none {
+		return nil
+	}
+	s.stopped = true
+	s.torn = conditions.False(v1alpha1.ReasonTeardownInProgress, "Tenants are being deleted, with their API keys; then the shared objects go. An AITenant that stays says in its status what it waits for.")
+	s.judge(conditions.False(v1alpha1.ReasonTeardownInProgress, "The installation is being taken down, as asked for."))
+	if err := r.annotateConfig(ctx, s, v1alpha1.AnnotationDefaultAITenantBootstrapped, ""); err != nil {
+		return err
+	}
+	for _, step := range []func(context.Context) (bool, error){r.removeTenants, r.removeTenantConfigs} {
+		gone, err := step(ctx)
+		if err != nil {
+			return err
+		}
+		if !gone {
+			s.again = waitInterval
+			return nil
+		}
+	}
+	if err := r.removeShared(ctx, s); err != nil {
+		return err
+	}
+	if asked == byAnnotation {
+		return r.completeOnDeployment(ctx, s)
+	}
+	slices.Sort(s.notes)
+	s.torn = conditions.True(v1alpha1.ReasonTeardownCompleted, strings.Join(s.notes, " "))
+	s.ready = conditions.False(v1alpha1.ReasonTeardownCompleted, "The installation was taken down, as asked for. Set spec.managementState to Managed to bring it back.")
+	return nil
+}
+
+// removeTenants deletes all AITenants and tells whether none is left. It asks the API
+// server: the cache may lag behind what is there to be deleted.
+func (r *Reconciler) removeTenants(ctx context.Context) (bool, error) {
+	var list v1alpha1.AITenantList
+	if err := r.list(ctx, &list); err != nil {
+		return false, err
+	}
+	errs := make([]error, 0, len(list.Items))
+	for i := range list.Items {
+		errs = append(errs, r.delete(ctx, &list.Items[i]))
+	}
+	return len(list.Items) == 0, errors.Join(errs...)
+}
+
+// removeTenantConfigs does the same with MaasTenantConfigs that no AITenant took
+// along. One without the finalizer has nothing in the cluster, and is its user's.
+func (r *Reconciler) removeTenantConfigs(ctx context.Context) (bool, error) {
+	var list v1alpha1.MaasTenantConfigList
+	if err := r.list(ctx, &list); err != nil {
+		return false, err
+	}
+	gone := true
+	var errs []error
+	for i := range list.Items {
+		if config := &list.Items[i]; slices.Contains(config.Finalizers, v1alpha1.FinalizerTenantCleanup) {
+			gone = false
+			errs = append(errs, r.delete(ctx, config))
+		}
+	}
+	return gone, errors.Join(errs...)
+}
+
+// list fills a list with all objects of its kind: none when the kind is not installed.
+func (r *Reconciler) list(ctx context.Context, list client.ObjectList) error {
+	if err := r.APIReader.List(ctx, list); err != nil && !meta.IsNoMatchError(err) {
+		return fmt.Errorf("list what is to be deleted: %w", err)
+	}
+	return nil
+}
+
+// delete asks for the deletion of exactly this object, once.
+func (r *Reconciler) delete(ctx context.Context, object client.Object) error {
+	if object.GetDeletionTimestamp() != nil {
+		return nil
+	}
+	uid := object.GetUID()
+	err := r.Client.Delete(ctx, object, client.Preconditions{UID: &uid}, client.PropagationPolicy(metav1.DeletePropagationBackground))
+	if client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("delete %T %s: %w", object, client.ObjectKeyFromObject(object), err)
+	}
+	return nil
+}
+
+// completeOnDeployment deletes the Config and, when it is gone, says on the Deployment
+// that nothing is left.
+func (r *Reconciler) completeOnDeployment(ctx context.Context, s *scope) error {
+	config, err := fetch.Optional(ctx, r.APIReader, configKey(), &v1alpha1.Config{})
+	if err != nil {
+		return err
+	}
+	s.config = nil // Its status is of no use any more.
+	if config != nil {
+		s.again = waitInterval
+		return r.delete(ctx, config)
+	}
+	if s.deployment.Annotations[v1alpha1.AnnotationTeardownCompleted] == yes {
+		return nil
+	}
+	ctrl.LoggerFrom(ctx).Info("Completed the teardown")
+	return r.patchDeployment(ctx, s, func(after *metav1.PartialObjectMetadata) {
+		after.Annotations[v1alpha1.AnnotationTeardownCompleted] = yes
+	})
+}

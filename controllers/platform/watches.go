@@ -1,0 +1,162 @@
+// Copyright The maas-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package platform
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/types"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
+	"github.com/opendatahub-io/maas-operator/controllers/trigger"
+	"github.com/opendatahub-io/maas-operator/internal/tenancy"
+)
+
+// SetupWithManager registers the controller and its watches.
+func (r *Reconciler) SetupWithManager(_ context.Context, mgr ctrl.Manager) error {
+	own, err := r.deploymentCache(mgr)
+	if err != nil {
+		return err
+	}
+	all := trigger.Enqueue(theConfig)
+	b := ctrl.NewControllerManagedBy(mgr).
+		Named("platform").
+		WithOptions(trigger.Options(1)).
+		For(&v1alpha1.Config{}, builder.WithPredicates(named(configKey()))).
+		WatchesRawSource(source.Kind[client.Object](own, deploymentMetadata(), all)).
+		Watches(&v1alpha1.AITenant{}, all, builder.WithPredicates(r.tenants())).
+		Watches(&v1alpha1.MaasTenantConfig{}, all, builder.WithPredicates(r.tenantConfigs())).
+		Watches(&corev1.Namespace{}, all, builder.WithPredicates(r.ownNamespace(), trigger.OnUpdate(namespaceChanged)))
+	for _, kind := range sharedKinds() {
+		object := &unstructured.Unstructured{}
+		object.SetGroupVersionKind(kind)
+		b = b.Watches(object, all, builder.WithPredicates(shared()))
+	}
+	if err := b.Complete(r.Metrics.Wrap("platform", v1alpha1.KindConfig, r)); err != nil {
+		return fmt.Errorf("set up controller platform: %w", err)
+	}
+	return nil
+}
+
+// theConfig is the one key there is.
+func theConfig(context.Context, client.Object) ([]types.NamespacedName, error) {
+	return []types.NamespacedName{configKey()}, nil
+}
+
+// cacheRunnable has the manager start a cache before the controllers.
+type cacheRunnable struct{ cache.Cache }
+
+// GetCache marks a runnable as a cache.
+func (c cacheRunnable) GetCache() cache.Cache { return c.Cache }
+
+// deploymentCache holds the metadata of the operator's own Deployment and nothing
+// else: the manager's cache has only Deployments that the operator made.
+func (r *Reconciler) deploymentCache(mgr ctrl.Manager) (cache.Cache, error) {
+	own, err := cache.New(mgr.GetConfig(), cache.Options{
+		HTTPClient: mgr.GetHTTPClient(), Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper(),
+		ByObject: map[client.Object]cache.ByObject{deploymentMetadata(): {Namespaces: map[string]cache.Config{
+			r.Settings.ControllerNamespace: {FieldSelector: fields.OneTermEqualSelector("metadata.name", v1alpha1.ControllerDeploymentName)},
+		}}},
+		DefaultTransform: cache.TransformStripManagedFields(),
+	})
+	if err != nil {
+		return nil, fmt.Errorf("create a cache for Deployment %s: %w", r.deploymentKey(), err)
+	}
+	if err := mgr.Add(cacheRunnable{own}); err != nil {
+		return nil, fmt.Errorf("add the cache for Deployment %s: %w", r.deploymentKey(), err)
+	}
+	return own, nil
+}
+
+// named lets pass one object.
+func named(key types.NamespacedName) predicate.Predicate {
+	return predicate.NewPredicateFuncs(func(object client.Object) bool { return client.ObjectKeyFromObject(object) == key })
+}
+
+// tenants lets pass the default AITenant; of the others that they come and go, which
+// matters to a teardown.
+func (r *Reconciler) tenants() predicate.Predicate {
+	key := r.defaultTenantKey()
+	return trigger.OnUpdate(func(_, after client.Object) bool { return client.ObjectKeyFromObject(after) == key })
+}
+
+// tenantConfigs lets pass when one comes or goes, or when the owners of the default
+// tenant's change.
+func (r *Reconciler) tenantConfigs() predicate.Predicate {
+	key := r.defaultConfigKey()
+	return trigger.OnUpdate(func(before, after client.Object) bool {
+		return client.ObjectKeyFromObject(after) == key &&
+			!equality.Semantic.DeepEqual(before.GetOwnerReferences(), after.GetOwnerReferences())
+	})
+}
+
+func (r *Reconciler) ownNamespace() predicate.Predicate {
+	return predicate.NewPredicateFuncs(func(object client.Object) bool { return slices.Contains(r.namespaces(), object.GetName()) })
+}
+
+// namespaceChanged holds when a namespace may have to be repaired, or can be.
+func namespaceChanged(before, after client.Object) bool {
+	a, ok := before.(*corev1.Namespace)
+	b, alsoOK := after.(*corev1.Namespace)
+	return !ok || !alsoOK || a.Status.Phase != b.Status.Phase ||
+		a.Labels[v1alpha1.LabelGeneratedNamespace] != b.Labels[v1alpha1.LabelGeneratedNamespace] || trigger.NewGeneration(a, b)
+}
+
+// shared lets pass the shared objects of the installation, and those that cease to be
+// labelled as such, unless only their status changed.
+func shared() predicate.Predicate {
+	return predicate.Funcs{
+		CreateFunc: func(e event.CreateEvent) bool { return isShared(e.Object) },
+		DeleteFunc: func(e event.DeleteEvent) bool { return isShared(e.Object) },
+		UpdateFunc: func(e event.UpdateEvent) bool {
+			return (isShared(e.ObjectOld) || isShared(e.ObjectNew)) && objectDrifted(e.ObjectOld, e.ObjectNew)
+		},
+		GenericFunc: func(event.GenericEvent) bool { return false },
+	}
+}
+
+func isShared(object client.Object) bool {
+	for name, value := range tenancy.SharedTracking() {
+		if object.GetLabels()[name] != value {
+			return false
+		}
+	}
+	return true
+}
+
+// objectDrifted holds for every change but one of a status. Not all of these kinds
+// count generations.
+func objectDrifted(before, after client.Object) bool {
+	a, ok := before.(*unstructured.Unstructured)
+	b, alsoOK := after.(*unstructured.Unstructured)
+	if !ok || !alsoOK {
+		return true
+	}
+	return trigger.Drifted(a, b) || !equality.Semantic.DeepEqual(a.GetOwnerReferences(), b.GetOwnerReferences()) ||
+		!equality.Semantic.DeepEqual(content(a), content(b))
+}
+
+// content is an object without its metadata and status.
+func content(object *unstructured.Unstructured) map[string]any {
+	bare := make(map[string]any, len(object.Object))
+	for name, member := range object.Object {
+		if name != "metadata" && name != "status" {
+			bare[name] = member
+		}
+	}
+	return bare
+}
