@@ -1,8 +1,9 @@
 // Copyright The maas-operator Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package enforced decides requests by the generated policies of one model, the
-// AuthPolicy as Authorino reads it and the limits as the gateway counts by them.
+// Package enforced decides requests by generated policies, an AuthPolicy as
+// Authorino reads it and limits as the gateway counts by them: those of one model, of
+// maas-api or of a Gateway itself.
 // It knows nothing of how the policies came to be, and stands in for neither
 // product: it follows only what the generated policies use.
 package enforced
@@ -33,6 +34,8 @@ type T interface {
 type Limit struct {
 	Name, Predicate string
 	Counters        []string
+	// Closed limits let nothing pass: their rate is zero.
+	Closed bool
 }
 
 // Gateway lets requests through, or not: a failing condition skips an
@@ -42,6 +45,9 @@ type Gateway struct {
 	Rules map[string]any
 	// Failed are the expressions that came to an error or to null.
 	Failed []string
+
+	// conditions are those of the whole AuthPolicy.
+	conditions []any
 
 	t      T
 	env    *cel.Env
@@ -61,7 +67,9 @@ func New(t T, rules map[string]any, limits []Limit) *Gateway {
 
 // Request is a request of a client, with what those say whom the gateway asks.
 type Request struct {
-	Path    string // With its query; a completion by default.
+	Method string // POST by default.
+	Path   string // With its query; a completion by default.
+	// Headers have one name in whatever case; a gateway knows them in small letters.
 	Headers map[string]any
 	// Claims are those of the token, when the tenant's provider signed it; Review is
 	// what the cluster says of it. Nil: it is not known there.
@@ -85,6 +93,11 @@ type Answer struct {
 
 // variables are what expressions may read at one step.
 type variables map[string]any
+
+func (v variables) headers() map[string]any {
+	headers, _ := v["request"].(map[string]any)["headers"].(map[string]any)
+	return headers
+}
 
 // eval evaluates an expression, which must be valid.
 func (g *Gateway) eval(expression string, in variables) (any, error) {
@@ -164,6 +177,11 @@ func (g *Gateway) expression(path ...string) string {
 func (g *Gateway) wanted(evaluator map[string]any, in variables) bool {
 	g.t.Helper()
 	conditions, _ := evaluator["when"].([]any)
+	return g.hold(conditions, in)
+}
+
+func (g *Gateway) hold(conditions []any, in variables) bool {
+	g.t.Helper()
 	for _, c := range conditions {
 		condition := c.(map[string]any)
 		if predicate, ok := condition["predicate"].(string); ok {
@@ -176,8 +194,7 @@ func (g *Gateway) wanted(evaluator map[string]any, in variables) bool {
 		if !found || condition["operator"] != "matches" {
 			g.t.Fatalf("condition %v: only the pattern of a header is understood", condition)
 		}
-		headers, _ := in["request"].(map[string]any)["headers"].(map[string]any)
-		text, _ := headers[header].(string)
+		text, _ := in.headers()[header].(string)
 		if !regexp.MustCompile(condition["value"].(string)).MatchString(text) {
 			return false
 		}
@@ -193,12 +210,12 @@ func (g *Gateway) authenticate(r Request, in variables) (by string, identity any
 		if !g.wanted(authenticator, in) {
 			continue
 		}
-		bearer, _ := r.Headers["authorization"].(string)
+		bearer, _ := in.headers()["authorization"].(string)
 		bearer, sent := strings.CutPrefix(bearer, "Bearer ")
 		switch {
 		case authenticator["plain"] != nil:
 			header := strings.TrimPrefix(g.at("authentication", name, "plain", "selector").(string), "request.headers.")
-			identity = r.Headers[header]
+			identity = in.headers()[header]
 		case authenticator["jwt"] != nil && sent && bearer != "":
 			identity = r.Claims
 		case authenticator["kubernetesTokenReview"] != nil && sent && bearer != "":
@@ -226,7 +243,9 @@ func (g *Gateway) callbacks(r Request, in variables, a *Answer) {
 		}
 		body := g.value(g.expression("metadata", name, "http", "body"), in).(map[string]any)
 		a.Asked[name] = body
-		a.Cached[name] = g.value(g.expression("metadata", name, "cache", "key"), in)
+		if callback["cache"] != nil {
+			a.Cached[name] = g.value(g.expression("metadata", name, "cache", "key"), in)
+		}
 		if reply != nil {
 			auth := in["auth"].(map[string]any)
 			known, _ := auth["metadata"].(map[string]any)
@@ -267,16 +286,18 @@ func (g *Gateway) Serve(r Request) Answer {
 	g.t.Helper()
 	a := Answer{Asked: map[string]any{}, Cached: map[string]any{}, Headers: map[string]any{}, Identity: map[string]any{}, Counted: map[string][]any{}}
 	in := r.variables()
+	if !g.hold(g.conditions, in) {
+		return g.pass(in, a)
+	}
 	if a.By, in["auth"].(map[string]any)["identity"] = g.authenticate(r, in); a.By == "" {
 		a.Status = 401
 		return a
 	}
 	g.callbacks(r, in, &a)
 	if len(g.denials(in)) > 0 {
-		a.Status, a.Message = 403, g.value(g.expression("response", "unauthorized", "body"), in)
+		a.Status, a.Message = 403, g.text(in, "response", "unauthorized", "body")
 		return a
 	}
-	a.Status = 200
 	for name := range g.at("response", "success", "headers").(map[string]any) {
 		a.Headers[name] = g.value(g.expression("response", "success", "headers", name, "plain"), in)
 	}
@@ -284,33 +305,64 @@ func (g *Gateway) Serve(r Request) Answer {
 	for name := range properties {
 		a.Identity[name] = g.value(g.expression("response", "success", "filters", "identity", "json", "properties", name), in)
 	}
-	g.count(in, &a)
+	return g.pass(in, a)
+}
+
+// text is a fixed text, or an expression's.
+func (g *Gateway) text(in variables, path ...string) any {
+	g.t.Helper()
+	if source := g.at(path...).(map[string]any); source["value"] != nil {
+		return source["value"]
+	}
+	return g.value(g.expression(path...), in)
+}
+
+// pass lets a request on to the limits.
+func (g *Gateway) pass(in variables, a Answer) Answer {
+	g.t.Helper()
+	a.Status = 200
+	for _, name := range g.count(in, &a) {
+		if slices.ContainsFunc(g.limits, func(l Limit) bool { return l.Name == name && l.Closed }) {
+			a.Status = 429
+		}
+	}
 	return a
 }
 
 // count finds the limits that a request counts for; the gateway hands them the
-// identity that the AuthPolicy made.
-func (g *Gateway) count(in variables, a *Answer) {
+// identity that the AuthPolicy made. One whose counter cannot be made out counts
+// nothing.
+func (g *Gateway) count(in variables, a *Answer) []string {
 	g.t.Helper()
 	seen := variables{"request": in["request"], "auth": map[string]any{"identity": a.Identity}}
 	for _, l := range g.limits {
 		if g.value(l.Predicate, seen) != true {
 			continue
 		}
-		a.Counted[l.Name] = []any{}
+		counters, known := []any{}, true
 		for _, counter := range l.Counters {
-			a.Counted[l.Name] = append(a.Counted[l.Name], g.value(counter, seen))
+			value, err := g.eval(counter, seen)
+			known = known && err == nil
+			counters = append(counters, value)
+		}
+		if known {
+			a.Counted[l.Name] = counters
 		}
 	}
+	return slices.Sorted(maps.Keys(a.Counted))
 }
 
 // variables are what is known before anybody was asked.
 func (r Request) variables() variables {
 	path := cmp.Or(r.Path, "/llm/granite/v1/chat/completions")
 	bare, query, _ := strings.Cut(path, "?")
-	request := map[string]any{"method": "POST", "path": path, "url_path": bare, "query": query}
+	request := map[string]any{"method": cmp.Or(r.Method, "POST"), "path": path, "url_path": bare, "query": query}
 	if r.Headers != nil {
-		request["headers"] = r.Headers
+		headers := map[string]any{}
+		for name, value := range r.Headers {
+			headers[strings.ToLower(name)] = value
+		}
+		request["headers"] = headers
 	}
 	return variables{"request": request, "auth": map[string]any{}}
 }
