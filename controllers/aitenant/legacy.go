@@ -19,5 +19,5 @@ func (r *Reconciler) migrateLegacy(ctx context.Context, s *scope) error { return
 func (s *scope) fillConfig(config *v1alpha1.MaasTenantConfig) {}
 
 // retireLegacy removes the Tenant after its settings were verified in the stored
-// config. It runs after the Roles.
+// config, right after that was written.
 func (r *Reconciler) retireLegacy(ctx context.Context, s *scope) error { return nil }

@@ -38,6 +38,10 @@ type scope struct {
 
 	// stopped ends the phases early, without an error.
 	stopped bool
+	// decided is false when a write met a newer object: the status stays then.
+	decided bool
+	// postponed are errors that did not keep the phases from going on.
+	postponed error
 	// gone is set when the finalizer was taken off: there is no status any more.
 	gone bool
 	// again is when to look again although nothing changed; 0 for never.
@@ -46,7 +50,9 @@ type scope struct {
 	transitions []conditions.Transition
 }
 
-func newScope(t *v1alpha1.AITenant) *scope { return &scope{tenant: t, before: t.DeepCopy()} }
+func newScope(t *v1alpha1.AITenant) *scope {
+	return &scope{tenant: t, before: t.DeepCopy(), decided: true}
+}
 
 // key names the AITenant.
 func (s *scope) key() types.NamespacedName { return client.ObjectKeyFromObject(s.tenant) }

@@ -17,7 +17,7 @@ import (
 
 // finish writes what is left to be written of the status, and records what changed.
 func (r *Reconciler) finish(ctx context.Context, s *scope) error {
-	if s.gone {
+	if s.gone || !s.decided {
 		return nil
 	}
 	if err := r.persist(ctx, s); err != nil {
