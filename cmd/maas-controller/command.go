@@ -60,6 +60,7 @@ func bindFlags(f *pflag.FlagSet, c *Config) {
 	f.BoolVar(&c.EnableWebhooks, "enable-webhooks", c.EnableWebhooks, "serve the admission webhooks; false where config/webhook is not installed, else the API server refuses what it cannot have checked")
 	f.StringVar(&c.WebhookBindAddress, "webhook-bind-address", c.WebhookBindAddress, "address of the admission webhooks")
 	f.StringVar(&c.WebhookCertDir, "webhook-cert-dir", c.WebhookCertDir, "directory with the serving certificate of the admission webhooks, tls.crt and tls.key, from Secret "+webhookSecret+"; a renewed one is taken up without a restart")
+	f.StringVar(&c.WebhookCertSource, "webhook-cert-source", c.WebhookCertSource, "who fills that Secret: "+certsMounted+" for somebody else (OLM, OpenShift, cert-manager), "+certsOwn+" for this program, which then also renews it and tells the API server whom to trust")
 
 	f.StringVar(&c.GatewayName, "gateway-name", c.GatewayName, "name of the default tenant's Gateway")
 	f.StringVar(&c.GatewayNamespace, "gateway-namespace", c.GatewayNamespace, "namespace of Gateways")

@@ -44,6 +44,8 @@ type Config struct {
 	EnableWebhooks     bool
 	WebhookBindAddress string
 	WebhookCertDir     string
+	// WebhookCertSource says who makes that certificate, one of certSources.
+	WebhookCertSource string
 
 	GatewayName           string
 	GatewayNamespace      string
@@ -89,6 +91,7 @@ func DefaultConfig() Config {
 		EnableWebhooks:          true,
 		WebhookBindAddress:      ":9443",
 		WebhookCertDir:          "/tmp/k8s-webhook-server/serving-certs",
+		WebhookCertSource:       certsMounted,
 		GatewayName:             "maas-default-gateway",
 		GatewayNamespace:        "openshift-ingress",
 		ControllerNamespace:     "opendatahub",
@@ -153,6 +156,7 @@ func (c Config) Validate() error {
 	if c.EnableWebhooks {
 		note("webhook-bind-address", webhookAddressProblem(c.WebhookBindAddress))
 		note("webhook-cert-dir", certDirProblem(c.WebhookCertDir))
+		note("webhook-cert-source", choiceProblem(c.WebhookCertSource, certSources()))
 	}
 	note("pprof-bind-address", loopbackProblem(c.PprofBindAddress))
 	note("metadata-cache-ttl", secondsProblem(c.MetadataCacheTTL))

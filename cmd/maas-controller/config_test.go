@@ -39,7 +39,7 @@ func TestDefaultsAreThoseOfTheSpecification(t *testing.T) {
 	}
 	want := &Config{
 		MetricsBindAddress: ":8443", MetricsSecure: true, HealthProbeBindAddress: ":8081", PprofBindAddress: "0",
-		EnableWebhooks: true, WebhookBindAddress: ":9443", WebhookCertDir: "/tmp/k8s-webhook-server/serving-certs",
+		EnableWebhooks: true, WebhookBindAddress: ":9443", WebhookCertDir: "/tmp/k8s-webhook-server/serving-certs", WebhookCertSource: "mounted",
 		GatewayName: "maas-default-gateway", GatewayNamespace: "openshift-ingress",
 		ControllerNamespace: "opendatahub", InfraNamespace: "AUTO", SubscriptionNamespace: "models-as-a-service",
 		AITenantNamespace: "ai-tenants", MonitoringNamespace: "opendatahub",
@@ -64,14 +64,14 @@ func TestFlagsReachTheConfiguration(t *testing.T) {
 		"--subscription-namespace-maintain-interval=1m", "--cert-issuer-kind=Issuer", "--cert-issuer-name=ci", "--authorino-namespaces=a,b",
 		"--controllers=*,-priority", "--observability-manifests-path=o", "--usage-logs-manifest-path=u",
 		"--metadata-cache-ttl=0", "--authz-cache-ttl=1", "--max-concurrent-reconciles=7",
-		"--enable-webhooks=false", "--webhook-bind-address=127.0.0.1:2", "--webhook-cert-dir=c",
+		"--enable-webhooks=false", "--webhook-bind-address=127.0.0.1:2", "--webhook-cert-dir=c", "--webhook-cert-source=own",
 		"--platform=kubernetes", "--token-audience=https://a", "--zap-log-level=debug", "--zap-encoder=console")
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := &Config{
 		Kubeconfig: "k", MetricsBindAddress: "127.0.0.1:1", HealthProbeBindAddress: "0", PprofBindAddress: "[::1]:0", LeaderElect: true,
-		WebhookBindAddress: "127.0.0.1:2", WebhookCertDir: "c",
+		WebhookBindAddress: "127.0.0.1:2", WebhookCertDir: "c", WebhookCertSource: "own",
 		GatewayName: "g", GatewayNamespace: "gn", ControllerNamespace: "cn", SubscriptionNamespace: "sn", AITenantNamespace: "an", Discovery: true,
 		MaintainInterval: time.Minute, DeletionTimeout: 10 * time.Minute, CertIssuerKind: "Issuer", CertIssuerName: "ci",
 		AuthorinoNamespaces: []string{"a", "b"}, Controllers: []string{"*", "-priority"},
@@ -115,6 +115,7 @@ func TestWrongFlagsAreNamedWithTheRemedy(t *testing.T) {
 		"webhooks at any port":         {[]string{"--webhook-bind-address=:0"}, []string{`--webhook-bind-address is ":0"`, "from 1 to 65535"}},
 		"webhooks at no address":       {[]string{"--webhook-bind-address=0"}, []string{`--webhook-bind-address is "0"`, "--enable-webhooks=false"}},
 		"webhooks without certificate": {[]string{"--webhook-cert-dir="}, []string{"--webhook-cert-dir is empty", "tls.crt", "maas-controller-webhook-cert", "--enable-webhooks=false"}},
+		"webhooks from nowhere":        {[]string{"--webhook-cert-source=file"}, []string{`--webhook-cert-source is "file"`, "mounted, own"}},
 		"audience with white space":    {[]string{"--token-audience=a b"}, []string{"--token-audience contains white space"}},
 		"unknown log level":            {[]string{"--log-level=loud"}, []string{`--log-level is "loud"`, "error, info, debug"}},
 		"verbosity out of range":       {[]string{"--log-level=11"}, []string{`--log-level is "11"`}},
@@ -144,7 +145,7 @@ func TestWebhooksThatAreOffNeedNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if server, err := webhookServer(*c); err != nil || server != nil {
+	if server, err := webhookServer(*c, newTLSParameters()); err != nil || server != nil {
 		t.Errorf("server %v, err = %v", server, err)
 	}
 }
@@ -153,7 +154,7 @@ func TestAMissingCertificateIsNamedWithTheRemedy(t *testing.T) {
 	t.Parallel()
 	c := DefaultConfig()
 	c.WebhookCertDir = t.TempDir()
-	_, err := webhookServer(c)
+	_, err := webhookServer(c, newTLSParameters())
 	if err == nil {
 		t.Fatal("the webhooks start without a certificate")
 	}

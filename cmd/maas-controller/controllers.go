@@ -30,6 +30,7 @@ import (
 // dependencies are what controllers are made of.
 type dependencies struct {
 	config   Config
+	platform facts.Platform
 	apis     *facts.OptionalAPIs
 	applier  *apply.Applier
 	engine   *render.Engine
@@ -81,10 +82,19 @@ func controllers() []controller {
 	}
 }
 
+// shared is what the manager and what runs in it have in common.
+type shared struct {
+	metrics *metrics.Metrics
+	tls     *tlsParameters
+}
+
 // setUp finds out what the cluster is and registers everything with the manager.
-func setUp(ctx context.Context, mgr ctrl.Manager, c Config, m *metrics.Metrics) error {
-	d, err := newDependencies(ctx, mgr, c, m)
+func setUp(ctx context.Context, mgr ctrl.Manager, c Config, s shared) error {
+	d, err := newDependencies(ctx, mgr, c, s)
 	if err != nil {
+		return err
+	}
+	if err := s.tls.followCluster(ctx, mgr, d.platform); err != nil {
 		return err
 	}
 	if err := index.Register(ctx, mgr.GetFieldIndexer()); err != nil {
@@ -105,7 +115,7 @@ func setUp(ctx context.Context, mgr ctrl.Manager, c Config, m *metrics.Metrics) 
 	return addProbes(mgr)
 }
 
-func newDependencies(ctx context.Context, mgr ctrl.Manager, c Config, m *metrics.Metrics) (dependencies, error) {
+func newDependencies(ctx context.Context, mgr ctrl.Manager, c Config, s shared) (dependencies, error) {
 	discover, err := discovery.NewDiscoveryClientForConfigAndClient(mgr.GetConfig(), mgr.GetHTTPClient())
 	if err != nil {
 		return dependencies{}, fmt.Errorf("create a discovery client: %w", err)
@@ -128,10 +138,11 @@ func newDependencies(ctx context.Context, mgr ctrl.Manager, c Config, m *metrics
 	return dependencies{
 		config:   c,
 		apis:     facts.NewOptionalAPIs(discover),
-		applier:  apply.New(mgr.GetClient(), apply.Options{APIReader: mgr.GetAPIReader(), FormerManagers: []string{"manager"}, Recorder: m}),
+		applier:  apply.New(mgr.GetClient(), apply.Options{APIReader: mgr.GetAPIReader(), FormerManagers: []string{"manager"}, Recorder: s.metrics}),
 		engine:   engine,
 		tenants:  lookup.Tenants{Reader: mgr.GetClient(), Settings: c.tenancy()},
 		policies: c.policies(audience),
-		metrics:  m,
+		metrics:  s.metrics,
+		platform: platform,
 	}, nil
 }

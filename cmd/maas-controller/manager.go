@@ -59,7 +59,8 @@ func run(ctx context.Context, c Config, logs io.Writer) error {
 	if err != nil {
 		return err
 	}
-	mgr, err := newManager(restConfig, c)
+	offer := newTLSParameters()
+	mgr, err := newManager(restConfig, c, offer)
 	if err != nil {
 		return err
 	}
@@ -68,7 +69,7 @@ func run(ctx context.Context, c Config, logs io.Writer) error {
 		return fmt.Errorf("register the metrics: %w", err)
 	}
 	defer ctrlmetrics.Registry.Unregister(own)
-	if err := setUp(ctrl.LoggerInto(ctx, log), mgr, c, own); err != nil {
+	if err := setUp(ctrl.LoggerInto(ctx, log), mgr, c, shared{metrics: own, tls: offer}); err != nil {
 		return err
 	}
 	if err := mgr.Start(ctx); err != nil {
@@ -115,19 +116,19 @@ func newScheme() (*runtime.Scheme, error) {
 	return scheme, nil
 }
 
-func newManager(restConfig *rest.Config, c Config) (ctrl.Manager, error) {
+func newManager(restConfig *rest.Config, c Config, offer *tlsParameters) (ctrl.Manager, error) {
 	scheme, err := newScheme()
 	if err != nil {
 		return nil, err
 	}
-	webhooks, err := webhookServer(c)
+	webhooks, err := webhookServer(c, offer)
 	if err != nil {
 		return nil, err
 	}
 	mgr, err := ctrl.NewManager(restConfig, ctrl.Options{
 		Scheme:                        scheme,
 		WebhookServer:                 webhooks,
-		Metrics:                       metricsOptions(c),
+		Metrics:                       metricsOptions(c, offer),
 		HealthProbeBindAddress:        c.HealthProbeBindAddress,
 		PprofBindAddress:              c.PprofBindAddress,
 		LeaderElection:                c.LeaderElect,
@@ -154,15 +155,12 @@ func clientOptions() client.Options {
 	}}
 }
 
-func metricsOptions(c Config) metricsserver.Options {
+func metricsOptions(c Config, offer *tlsParameters) metricsserver.Options {
 	options := metricsserver.Options{BindAddress: c.MetricsBindAddress, SecureServing: c.MetricsSecure}
 	if c.MetricsSecure {
 		options.CertDir = metricsCertDir
 		options.FilterProvider = filters.WithAuthenticationAndAuthorization
-		options.TLSOpts = []func(*tls.Config){func(t *tls.Config) {
-			t.MinVersion = tls.VersionTLS12
-			t.NextProtos = []string{"http/1.1"} // One scraper needs no HTTP/2 and its resets.
-		}}
+		options.TLSOpts = []func(*tls.Config){offer.listener("http/1.1")} // One scraper needs no HTTP/2 and its resets.
 	}
 	return options
 }

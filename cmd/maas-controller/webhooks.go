@@ -7,10 +7,12 @@ import (
 	"crypto/tls"
 	"fmt"
 	"net"
-	"path/filepath"
+	"net/http"
 	"strconv"
 
+	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	ctrlwebhook "sigs.k8s.io/controller-runtime/pkg/webhook"
 
 	"github.com/opendatahub-io/maas-operator/internal/tenancy/lookup"
@@ -26,7 +28,7 @@ const (
 
 // webhookServer returns the server of the webhooks, or nil when they are switched
 // off. Every replica runs it, and it takes up a renewed certificate by itself.
-func webhookServer(c Config) (ctrlwebhook.Server, error) {
+func webhookServer(c Config, offer *tlsParameters) (ctrlwebhook.Server, error) {
 	if !c.EnableWebhooks {
 		return nil, nil
 	}
@@ -34,16 +36,15 @@ func webhookServer(c Config) (ctrlwebhook.Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read --webhook-bind-address: %w", err)
 	}
-	if _, err := tls.LoadX509KeyPair(filepath.Join(c.WebhookCertDir, certFile), filepath.Join(c.WebhookCertDir, keyFile)); err != nil {
-		return nil, fmt.Errorf("load the certificate of the webhooks from --webhook-cert-dir; "+
-			"mount Secret %s there, or set --enable-webhooks=false: %w", webhookSecret, err)
+	if c.WebhookCertSource == certsMounted {
+		if err := loadCertificate(c.WebhookCertDir); err != nil {
+			return nil, fmt.Errorf("load the certificate of the webhooks from --webhook-cert-dir; mount Secret %s there, "+
+				"set --webhook-cert-source=%s to have it made, or set --enable-webhooks=false: %w", webhookSecret, certsOwn, err)
+		}
 	}
 	return ctrlwebhook.NewServer(ctrlwebhook.Options{
 		Host: host, Port: port, CertDir: c.WebhookCertDir, CertName: certFile, KeyName: keyFile,
-		TLSOpts: []func(*tls.Config){func(t *tls.Config) {
-			t.MinVersion = tls.VersionTLS12
-			t.NextProtos = []string{"h2", "http/1.1"}
-		}},
+		TLSOpts: []func(*tls.Config){offer.listener("h2", "http/1.1")},
 	}), nil
 }
 
@@ -52,12 +53,35 @@ func addWebhooks(mgr ctrl.Manager, d dependencies) error {
 	if !d.config.EnableWebhooks {
 		return nil
 	}
-	server := mgr.GetWebhookServer()
-	webhook.Register(server, webhook.Tenants{
+	if d.config.WebhookCertSource == certsMounted {
+		serveWebhooks(mgr, d)
+		return readyWhen(mgr, "webhooks", mgr.GetWebhookServer().StartedChecker())
+	}
+	if err := renewCertificates(mgr, d.config); err != nil {
+		return err
+	}
+	a := &arrival{dir: d.config.WebhookCertDir, clock: clock.RealClock{}, serve: func() { serveWebhooks(mgr, d) }}
+	if err := mgr.Add(a); err != nil {
+		return fmt.Errorf("wait for the certificate of the webhooks: %w", err)
+	}
+	return readyWhen(mgr, "webhooks", func(r *http.Request) error {
+		if err := a.check(r); err != nil {
+			return err
+		}
+		return mgr.GetWebhookServer().StartedChecker()(r)
+	})
+}
+
+// serveWebhooks adds the server to the manager, which starts it, with the handlers.
+func serveWebhooks(mgr ctrl.Manager, d dependencies) {
+	webhook.Register(mgr.GetWebhookServer(), webhook.Tenants{
 		Cached: d.tenants,
 		Live:   lookup.Tenants{Reader: mgr.GetAPIReader(), Settings: d.tenants.Settings},
 	})
-	if err := mgr.AddReadyzCheck("webhooks", server.StartedChecker()); err != nil {
+}
+
+func readyWhen(mgr ctrl.Manager, name string, check healthz.Checker) error {
+	if err := mgr.AddReadyzCheck(name, check); err != nil {
 		return fmt.Errorf("add readiness check: %w", err)
 	}
 	return nil
