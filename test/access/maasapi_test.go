@@ -107,6 +107,7 @@ func TestAKeyIsNeverShownToTheCluster(t *testing.T) {
 			t.Errorf("%s: asked about (-want +got):\n%s", name, diff)
 		}
 	}
+	noFailures(t, g)
 }
 
 func TestClientsCannotSayWhoTheyAre(t *testing.T) {

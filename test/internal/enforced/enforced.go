@@ -52,6 +52,8 @@ type Gateway struct {
 	t      T
 	env    *cel.Env
 	limits []Limit
+	// programs are the expressions that were compiled.
+	programs map[string]cel.Program
 }
 
 // New returns a gateway with the rules of an AuthPolicy and the limits beside it.
@@ -62,7 +64,7 @@ func New(t T, rules map[string]any, limits []Limit) *Gateway {
 	if err != nil {
 		t.Fatalf("make environment: %v", err)
 	}
-	return &Gateway{Rules: rules, t: t, env: env, limits: limits}
+	return &Gateway{Rules: rules, t: t, env: env, limits: limits, programs: map[string]cel.Program{}}
 }
 
 // Request is a request of a client, with what those say whom the gateway asks.
@@ -102,10 +104,7 @@ func (v variables) headers() map[string]any {
 // eval evaluates an expression, which must be valid.
 func (g *Gateway) eval(expression string, in variables) (any, error) {
 	g.t.Helper()
-	ast, issues := g.env.Compile(expression)
-	g.must(issues.Err(), expression)
-	program, err := g.env.Program(ast)
-	g.must(err, expression)
+	program := g.program(expression)
 	raw, err := json.Marshal(in)
 	g.must(err, expression)
 	parsed := &structpb.Struct{}
@@ -122,6 +121,19 @@ func (g *Gateway) eval(expression string, in variables) (any, error) {
 		g.Failed = append(g.Failed, expression+": null")
 	}
 	return result, nil
+}
+
+func (g *Gateway) program(expression string) cel.Program {
+	g.t.Helper()
+	if known, ok := g.programs[expression]; ok {
+		return known
+	}
+	ast, issues := g.env.Compile(expression)
+	g.must(issues.Err(), expression)
+	program, err := g.env.Program(ast)
+	g.must(err, expression)
+	g.programs[expression] = program
+	return program
 }
 
 func (g *Gateway) must(err error, expression string) {
@@ -202,30 +214,43 @@ func (g *Gateway) hold(conditions []any, in variables) bool {
 	return true
 }
 
-// authenticate returns who accepts the credential, and the identity.
+// authenticate returns who accepts the credential, and the identity. Authorino asks
+// those of one priority at a time, so only one of them may want to be asked.
 func (g *Gateway) authenticate(r Request, in variables) (by string, identity any) {
 	g.t.Helper()
+	asked := map[any]string{}
 	for _, name := range g.Section("authentication") {
 		authenticator := g.at("authentication", name).(map[string]any)
 		if !g.wanted(authenticator, in) {
 			continue
 		}
-		bearer, _ := in.headers()["authorization"].(string)
-		bearer, sent := strings.CutPrefix(bearer, "Bearer ")
-		switch {
-		case authenticator["plain"] != nil:
-			header := strings.TrimPrefix(g.at("authentication", name, "plain", "selector").(string), "request.headers.")
-			identity = in.headers()[header]
-		case authenticator["jwt"] != nil && sent && bearer != "":
-			identity = r.Claims
-		case authenticator["kubernetesTokenReview"] != nil && sent && bearer != "":
-			identity = r.Review
+		if other, also := asked[authenticator["priority"]]; also {
+			g.Failed = append(g.Failed, fmt.Sprintf("authenticators %s and %s want the same request", other, name))
 		}
-		if identity != nil {
-			return name, identity
+		asked[authenticator["priority"]] = name
+		if found := g.accepted(name, authenticator, r, in); found != nil && by == "" {
+			by, identity = name, found
 		}
 	}
-	return "", nil
+	return by, identity
+}
+
+// accepted is the identity that an authenticator finds, or nil.
+func (g *Gateway) accepted(name string, authenticator map[string]any, r Request, in variables) any {
+	g.t.Helper()
+	bearer, _ := in.headers()["authorization"].(string)
+	bearer, sent := strings.CutPrefix(bearer, "Bearer ")
+	switch {
+	case authenticator["plain"] != nil:
+		header := strings.TrimPrefix(g.at("authentication", name, "plain", "selector").(string), "request.headers.")
+		return in.headers()[header]
+	case authenticator["jwt"] != nil && sent && bearer != "":
+		return r.Claims
+	case authenticator["kubernetesTokenReview"] != nil && sent && bearer != "":
+		return r.Review
+	default:
+		return nil
+	}
 }
 
 // callbacks asks maas-api what the policy wants to know.
