@@ -1,0 +1,171 @@
+// Copyright The maas-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package tenantconfig
+
+import (
+	"context"
+	"fmt"
+
+	appsv1 "k8s.io/api/apps/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	gwapiv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/opendatahub-io/maas-operator/internal/apply"
+	"github.com/opendatahub-io/maas-operator/internal/desired/endpoint"
+	"github.com/opendatahub-io/maas-operator/internal/desired/tenantstatus"
+	"github.com/opendatahub-io/maas-operator/internal/kuadrant"
+)
+
+// observe looks at what became of what was written, as it was last seen.
+func (r *Reconciler) observe(_ context.Context, s *scope) error {
+	var err error
+	if s.facts.Deployment, err = s.deployment(); err != nil {
+		return err
+	}
+	if s.facts.Route, err = s.route(); err != nil {
+		return err
+	}
+	s.facts.Policies = r.policies(s)
+	return nil
+}
+
+func waits(format string, args ...any) tenantstatus.Observation {
+	return tenantstatus.Observation{State: metav1.ConditionUnknown, Message: fmt.Sprintf(format, args...)}
+}
+
+func refuses(format string, args ...any) tenantstatus.Observation {
+	return tenantstatus.Observation{State: metav1.ConditionFalse, Message: fmt.Sprintf(format, args...)}
+}
+
+func works() tenantstatus.Observation { return tenantstatus.Observation{State: metav1.ConditionTrue} }
+
+// find returns the wanted object of a kind as it was last seen. The tenant has one of
+// each kind that is asked for; the first result is nil when none was written.
+func (s *scope) find(kind string) *unstructured.Unstructured {
+	for _, object := range s.objects {
+		if object.GetKind() == kind {
+			return s.live[apply.InventoryOf(object)[0]]
+		}
+	}
+	return nil
+}
+
+// deployment judges whether as many Pods of the newest template serve as are wished.
+func (s *scope) deployment() (tenantstatus.Observation, error) {
+	live := s.find("Deployment")
+	if live == nil {
+		return waits("The Deployment of maas-api was left alone, because another controller owns it: see condition Degraded."), nil
+	}
+	var d appsv1.Deployment
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(live.Object, &d); err != nil {
+		return tenantstatus.Observation{}, fmt.Errorf("read %s: %w", nameOf(live), err)
+	}
+	wished := int32(1)
+	if d.Spec.Replicas != nil {
+		wished = *d.Spec.Replicas
+	}
+	switch {
+	case d.Status.ObservedGeneration < d.Generation, d.Status.UpdatedReplicas < wished, d.Status.AvailableReplicas < wished:
+		return waits("Not all Pods of %s run and are ready yet. If it lasts, look at the Pods: their events and logs say why.", nameOf(live)), nil
+	default:
+		return works(), nil
+	}
+}
+
+// route judges whether the Gateway serves the route to maas-api as it stands now.
+func (s *scope) route() (tenantstatus.Observation, error) {
+	live := s.find("HTTPRoute")
+	if live == nil {
+		return waits("The HTTPRoute of maas-api was left alone, because another controller owns it: see condition Degraded."), nil
+	}
+	var route gwapiv1.HTTPRoute
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(live.Object, &route); err != nil {
+		return tenantstatus.Observation{}, fmt.Errorf("read %s: %w", nameOf(live), err)
+	}
+	name, gateway := nameOf(live), s.input.Tenant.Gateway
+	if kind, reason := unserving(s.gateway); kind != "" {
+		return refuses("Gateway %s reports %s=False, reason %s: its status says more.", gateway, kind, reason), nil
+	}
+	judged, _ := endpoint.PickRoute([]gwapiv1.HTTPRoute{route}, gateway)
+	switch {
+	case !judged.Attached:
+		return refuses("%s does not name Gateway %s as its parent: remove the annotation that keeps it from being managed, or correct it.", name, gateway), nil
+	case judged.Acceptance.State == metav1.ConditionFalse:
+		return refuses("Gateway %s does not serve %s, reason %s: the status of the route says more.", gateway, name, judged.Acceptance.Reason), nil
+	case judged.Acceptance.State != metav1.ConditionTrue, outdated(&route):
+		return waits("Gateway %s has not accepted %s yet. If it lasts, look at the Gateway's listeners and their allowedRoutes, and at the gateway controller.", gateway, name), nil
+	default:
+		return works(), nil
+	}
+}
+
+// unserving is the condition by which a Gateway says that it serves nobody; empty when
+// it does not say so.
+func unserving(gateway *gwapiv1.Gateway) (kind, reason string) {
+	for _, kind := range []gwapiv1.GatewayConditionType{gwapiv1.GatewayConditionAccepted, gwapiv1.GatewayConditionProgrammed} {
+		c := meta.FindStatusCondition(gateway.Status.Conditions, string(kind))
+		if c != nil && c.Status == metav1.ConditionFalse && c.ObservedGeneration >= gateway.Generation {
+			return c.Type, c.Reason
+		}
+	}
+	return "", ""
+}
+
+// outdated tells whether everything that is said of a route is about an earlier
+// generation of it. What names no generation counts.
+func outdated(route *gwapiv1.HTTPRoute) bool {
+	for i := range route.Status.Parents {
+		c := meta.FindStatusCondition(route.Status.Parents[i].Conditions, string(gwapiv1.RouteConditionAccepted))
+		if c != nil && (c.ObservedGeneration == 0 || c.ObservedGeneration >= route.Generation) {
+			return false
+		}
+	}
+	return true
+}
+
+// busy is said while Kuadrant only needs time, whichever policy takes it.
+const busy = "Kuadrant does not enforce all policies of maas-api and of its Gateway yet. That takes seconds; if it lasts, look at the status of the policies and at Kuadrant."
+
+// policies judges the policies of maas-api and of the Gateway, in the order in which
+// they are written.
+func (r *Reconciler) policies(s *scope) tenantstatus.Observation {
+	result := works()
+	for _, object := range s.objects {
+		if !guarding(object.GroupVersionKind().GroupKind()) {
+			continue
+		}
+		live := s.live[apply.InventoryOf(object)[0]]
+		if live == nil {
+			continue // Left alone; condition Degraded says so.
+		}
+		readiness := kuadrant.ReadinessOf(live, r.Clock.Now())
+		switch {
+		case readiness.Enforced, targetGateway(live) != "" && kuadrant.Overridden(live):
+		case readiness.Waiting:
+			if result.State == metav1.ConditionTrue {
+				result = waits(busy)
+			}
+			if !readiness.Until.IsZero() {
+				s.lookAgain(max(readiness.Until.Sub(r.Clock.Now()), objectsDelay))
+			}
+		case result.State != metav1.ConditionFalse:
+			result = refuses("%s", readiness.Message)
+		}
+	}
+	return result
+}
+
+// targetGateway is the Gateway that a policy is attached to; empty when it is attached
+// to something else.
+func targetGateway(policy *unstructured.Unstructured) string {
+	kind, _, _ := unstructured.NestedString(policy.Object, "spec", "targetRef", "kind")
+	name, _, _ := unstructured.NestedString(policy.Object, "spec", "targetRef", "name")
+	if kind != gateways.GroupKind.Kind {
+		return ""
+	}
+	return name
+}

@@ -1,0 +1,296 @@
+// Copyright The maas-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package tenantconfig
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+	gwapiv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
+	"github.com/opendatahub-io/maas-operator/internal/apply"
+	"github.com/opendatahub-io/maas-operator/internal/desired/tenantstatus"
+	"github.com/opendatahub-io/maas-operator/internal/fetch"
+	"github.com/opendatahub-io/maas-operator/internal/finalizer"
+	"github.com/opendatahub-io/maas-operator/internal/kuadrant"
+)
+
+const (
+	// membersDelay is how long subscriptions and auth policies get for their finalizers,
+	// objectsDelay what the tenant's objects get, before we look again. Watches tell
+	// sooner as a rule.
+	membersDelay = 5 * time.Second
+	objectsDelay = time.Second
+)
+
+// takeDown removes everything of a tenant whose config is being deleted: first what
+// its users made for it, then what runs, at last the policies that guarded it. Labels
+// of the config, and whether its tenant can be told, do not matter.
+func (r *Reconciler) takeDown(ctx context.Context, s *scope) error {
+	if !controllerutil.ContainsFinalizer(s.config, v1alpha1.FinalizerTenantCleanup) {
+		s.ignore()
+		return nil
+	}
+	s.deleting("Subscriptions and auth policies of the tenant are being deleted.")
+	left, err := r.deleteMembers(ctx, s.config.Namespace)
+	if err != nil {
+		s.blocked("Subscriptions and auth policies of the tenant could not be deleted; see the controller's log. It is tried again.")
+		return err
+	}
+	if left {
+		s.lookAgain(membersDelay)
+		return nil
+	}
+	s.deleting("The tenant's services are being removed.")
+	gone, err := r.sweep(ctx, s)
+	if err != nil || !gone {
+		return err
+	}
+	if err := finalizer.Drop(ctx, r.Client, s.config, v1alpha1.FinalizerTenantCleanup); err != nil {
+		return err
+	}
+	s.silent = true
+	return nil
+}
+
+func (s *scope) deleting(message string) {
+	s.halt(tenantstatus.Halt{Ready: metav1.ConditionFalse, Reason: v1alpha1.ReasonDeletionInProgress, Message: message, Phase: v1alpha1.TenantPhasePending})
+}
+
+func (s *scope) blocked(message string) {
+	s.halt(tenantstatus.Halt{Ready: metav1.ConditionFalse, Reason: v1alpha1.ReasonRemovalBlocked, Message: message, Phase: v1alpha1.TenantPhaseFailed})
+}
+
+// remove takes the services away of a tenant that is annotated Removed. Its keys, its
+// namespace and what its users made stay.
+func (r *Reconciler) remove(ctx context.Context, s *scope) error {
+	if s.config.Annotations[v1alpha1.AnnotationManagementState] != stateRemoved {
+		return nil
+	}
+	removed := tenantstatus.Halt{
+		Ready: metav1.ConditionFalse, Reason: v1alpha1.ReasonRemoved, Phase: v1alpha1.TenantPhasePending, Idle: true,
+		Message: fmt.Sprintf("The tenant's services are removed, because the annotation %s is %s. Its keys and its namespace stay. Remove the annotation to have the services back.", v1alpha1.AnnotationManagementState, stateRemoved),
+	}
+	ready := meta.FindStatusCondition(s.config.Status.Conditions, string(v1alpha1.ConditionReady))
+	if ready != nil && ready.Reason == string(v1alpha1.ReasonRemoved) && len(s.config.Status.Inventory) == 0 {
+		s.halt(removed)
+		return nil
+	}
+	s.wait(v1alpha1.ReasonWaitingForRemovedTeardown, "The tenant's services are being removed, because it is annotated so.")
+	gone, err := r.sweep(ctx, s)
+	if err == nil && gone {
+		s.halt(removed)
+	}
+	return err
+}
+
+// sweep removes what is in the inventory, and what carries the tenant's labels. The
+// Kuadrant policies go last, after nothing is left that they guard. It reports whether
+// nothing is left at all; what somebody opted out of management does not count.
+func (r *Reconciler) sweep(ctx context.Context, s *scope) (bool, error) {
+	for _, part := range []func(schema.GroupKind) bool{unguarding, guarding} {
+		deletions, err := r.sweepPart(ctx, s, part)
+		r.reportLeftBehind(ctx, s, deletions)
+		if err != nil {
+			if failed := first(deletions, apply.Failed); failed != "" {
+				s.blocked(failed + " could not be removed; see the controller's log. It is tried again.")
+			} else {
+				s.blocked("Objects of the tenant could not be looked for; see the controller's log. It is tried again.")
+			}
+			return false, err
+		}
+		if first(deletions, apply.Deleted) != "" {
+			s.lookAgain(objectsDelay)
+			return false, nil
+		}
+	}
+	s.config.Status.Inventory = nil
+	return true, nil
+}
+
+// guarding kinds protect a Gateway or a route; the others are protected.
+func guarding(kind schema.GroupKind) bool   { return kind.Group == kuadrant.AuthPolicy.Group }
+func unguarding(kind schema.GroupKind) bool { return !guarding(kind) }
+
+// sweepPart requests the deletion of the objects of some kinds. All are tried.
+func (r *Reconciler) sweepPart(ctx context.Context, s *scope, of func(schema.GroupKind) bool) ([]apply.Deletion, error) {
+	pruned, err := r.Applier.Prune(ctx, part(s.recorded(), of), nil, apply.PruneOptions{Tracking: tracking(s.config)})
+	deletions, errs := pruned.Deletions, []error{err}
+	for _, kind := range kinds() {
+		if !of(kind.GroupKind()) {
+			continue
+		}
+		more, err := r.Applier.DeleteAllByLabels(ctx, kind, made(s.config), "")
+		deletions, errs = append(deletions, more...), append(errs, err)
+	}
+	return deletions, errors.Join(errs...)
+}
+
+// tracking are labels on everything that was made for the config, whatever its own
+// labels say by now.
+func tracking(config *v1alpha1.MaasTenantConfig) map[string]string {
+	return map[string]string{v1alpha1.LabelTenantNamespace: config.Namespace}
+}
+
+// made are labels that tell what was made for the config from what the AITenant made.
+func made(config *v1alpha1.MaasTenantConfig) map[string]string {
+	labels := tracking(config)
+	labels[v1alpha1.LabelManagedBy] = v1alpha1.ManagedByValue
+	labels[v1alpha1.LabelPartOf] = v1alpha1.PartOfMaaS
+	return labels
+}
+
+// part are the references of some kinds.
+func part(inventory apply.Inventory, of func(schema.GroupKind) bool) apply.Inventory {
+	var refs []apply.Ref
+	for _, ref := range inventory {
+		if of(schema.GroupKind{Group: ref.Group, Kind: ref.Kind}) {
+			refs = append(refs, ref)
+		}
+	}
+	return apply.NewInventory(refs...)
+}
+
+// first names the first object that something became of; empty if it is none.
+func first(deletions []apply.Deletion, outcome apply.Outcome) string {
+	at := slices.IndexFunc(deletions, func(d apply.Deletion) bool { return d.Outcome == outcome })
+	if at < 0 {
+		return ""
+	}
+	return deletions[at].Ref.String()
+}
+
+// prune removes what is recorded and no longer wanted, after everything that is wanted
+// is in place. What could not be removed stays on the inventory, and is tried again.
+func (r *Reconciler) prune(ctx context.Context, s *scope) error {
+	recorded, wanted := s.recorded(), apply.InventoryOf(s.objects...)
+	if len(recorded.Without(wanted)) == 0 {
+		return nil
+	}
+	var errs []error
+	for _, of := range []func(schema.GroupKind) bool{unguarding, guarding} {
+		if errors.Join(errs...) != nil {
+			break // What guards stays as long as what it may guard.
+		}
+		kept := wanted.Union(part(recorded, func(kind schema.GroupKind) bool { return !of(kind) }))
+		pruned, err := r.Applier.Prune(ctx, recorded, kept, apply.PruneOptions{Tracking: tracking(s.config)})
+		r.reportLeftBehind(ctx, s, pruned.Deletions)
+		if failed := first(pruned.Deletions, apply.Failed); failed != "" {
+			s.warn(v1alpha1.ReasonRemovalBlocked, failed+" is no longer wanted and could not be removed; see the controller's log. It is tried again.")
+		}
+		recorded = pruned.Inventory
+		errs = append(errs, err)
+	}
+	s.config.Status.Inventory = recorded.Entries()
+	s.unpruned = errors.Join(errs...)
+	return nil
+}
+
+// releaseGuards removes the policies of Gateways that no longer exist. Those of a
+// Gateway that does exist stay until others are in place.
+func (r *Reconciler) releaseGuards(ctx context.Context, s *scope) error {
+	recorded := s.recorded()
+	kept := recorded
+	for _, ref := range part(recorded, guarding) {
+		orphaned, err := r.orphaned(ctx, ref)
+		if err != nil {
+			return err
+		}
+		if orphaned {
+			kept = kept.Without(apply.NewInventory(ref))
+		}
+	}
+	if len(kept) == len(recorded) {
+		return nil
+	}
+	pruned, err := r.Applier.Prune(ctx, recorded, kept, apply.PruneOptions{Tracking: tracking(s.config)})
+	r.reportLeftBehind(ctx, s, pruned.Deletions)
+	s.config.Status.Inventory = pruned.Inventory.Entries()
+	return err
+}
+
+// orphaned tells whether a recorded policy targets a Gateway that does not exist.
+func (r *Reconciler) orphaned(ctx context.Context, ref apply.Ref) (bool, error) {
+	for _, kind := range kinds() {
+		if kind.GroupKind() != (schema.GroupKind{Group: ref.Group, Kind: ref.Kind}) {
+			continue
+		}
+		policy, err := fetch.Optional(ctx, r.Client, types.NamespacedName{Namespace: ref.Namespace, Name: ref.Name}, kuadrant.New(kind))
+		if err != nil || policy == nil {
+			return false, err
+		}
+		target := targetGateway(policy)
+		if target == "" {
+			return false, nil
+		}
+		gateway, err := fetch.Optional(ctx, r.Client, types.NamespacedName{Namespace: ref.Namespace, Name: target}, &gwapiv1.Gateway{})
+		return gateway == nil, err
+	}
+	return false, nil
+}
+
+// reportLeftBehind tells of objects that somebody opted out of management.
+func (r *Reconciler) reportLeftBehind(ctx context.Context, s *scope, deletions []apply.Deletion) {
+	told := map[apply.Ref]bool{}
+	for _, d := range deletions {
+		if d.Outcome != apply.OptedOut || told[d.Ref] {
+			continue
+		}
+		told[d.Ref] = true
+		ctrl.LoggerFrom(ctx).Info("Leaving an object behind that opted out of management", "objectKind", d.Ref.Kind, "object", d.Ref.Name)
+		r.Events.Eventf(s.config, nil, corev1.EventTypeWarning, string(v1alpha1.ReasonOptedOut), string(v1alpha1.ActionDelete),
+			"%s is annotated %s=false and stays behind: delete it when it is no longer needed.", d.Ref, v1alpha1.AnnotationManaged)
+	}
+}
+
+// deleteMembers deletes the subscriptions and auth policies of a namespace and reports
+// whether any were left to delete, or still are there.
+func (r *Reconciler) deleteMembers(ctx context.Context, namespace string) (bool, error) {
+	left := false
+	var errs []error
+	for _, list := range []client.ObjectList{&v1alpha1.MaaSSubscriptionList{}, &v1alpha1.MaaSAuthPolicyList{}} {
+		if err := r.APIReader.List(ctx, list, client.InNamespace(namespace)); err != nil {
+			if !meta.IsNoMatchError(err) {
+				errs = append(errs, fmt.Errorf("list what the tenant's users made in namespace %s: %w", namespace, err))
+			}
+			continue
+		}
+		objects, err := meta.ExtractList(list)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("read a list: %w", err))
+		}
+		left = left || len(objects) > 0
+		for _, object := range objects {
+			if member, ok := object.(client.Object); ok {
+				errs = append(errs, r.deleteMember(ctx, member))
+			}
+		}
+	}
+	return left, errors.Join(errs...)
+}
+
+func (r *Reconciler) deleteMember(ctx context.Context, member client.Object) error {
+	if member.GetDeletionTimestamp() != nil {
+		return nil
+	}
+	uid := member.GetUID()
+	err := r.Client.Delete(ctx, member, client.Preconditions{UID: &uid})
+	if err == nil || apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
+		return nil // Another one under the name is met at the next look.
+	}
+	return fmt.Errorf("delete %s: %w", client.ObjectKeyFromObject(member), err)
+}

@@ -1,0 +1,148 @@
+// Copyright The maas-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package tenantconfig
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+	gwapiv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	inferencev1alpha1 "github.com/opendatahub-io/maas-operator/api/inference/v1alpha1"
+	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
+	"github.com/opendatahub-io/maas-operator/controllers/trigger"
+	"github.com/opendatahub-io/maas-operator/internal/desired"
+	"github.com/opendatahub-io/maas-operator/internal/facts"
+)
+
+// SetupWithManager registers the controller and its watches. Those of kinds that are
+// not installed are added when they appear. A config is looked at after each change of
+// itself, our own writes included: a look that came between a write and its arrival in
+// the cache may have left out what had to be written.
+func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager) error {
+	b := ctrl.NewControllerManagedBy(mgr).
+		Named("tenantconfig").
+		WithOptions(trigger.Options(r.MaxConcurrentReconciles)).
+		For(&v1alpha1.MaasTenantConfig{}).
+		Watches(&v1alpha1.Config{}, trigger.Enqueue(r.all), builder.WithPredicates(trigger.OnUpdate(trigger.Drifted))).
+		Watches(&v1alpha1.AITenant{}, trigger.Enqueue(r.ofAITenant), builder.WithPredicates(trigger.OnUpdate(trigger.TenantMoved))).
+		Watches(&v1alpha1.Tenant{}, trigger.Enqueue(r.ofLegacyTenant), builder.WithPredicates(trigger.OnUpdate(trigger.Drifted))).
+		Watches(&v1alpha1.MaaSModelRef{}, trigger.Enqueue(r.ofModel), builder.WithPredicates(trigger.OnUpdate(publishes))).
+		Watches(&v1alpha1.MaaSSubscription{}, trigger.Enqueue(ofMember), builder.WithPredicates(leaving())).
+		Watches(&v1alpha1.MaaSAuthPolicy{}, trigger.Enqueue(ofMember), builder.WithPredicates(leaving()))
+	for _, row := range always() {
+		b = b.Watches(operand(row.GVK), trigger.Enqueue(ofOperand))
+	}
+	c, err := b.Build(r.Metrics.Wrap("tenantconfig", v1alpha1.KindMaasTenantConfig, r))
+	if err != nil {
+		return fmt.Errorf("set up controller tenantconfig: %w", err)
+	}
+	return errors.Join(r.watchDatabase(mgr, c), r.watchOptional(ctx, mgr, c))
+}
+
+// always are rows of kinds that every cluster serves, one for each kind.
+func always() []desired.Component {
+	var rows []desired.Component
+	seen := map[schema.GroupVersionKind]bool{}
+	for _, row := range components() {
+		if row.Requires == "" && !seen[row.GVK] {
+			seen[row.GVK] = true
+			rows = append(rows, row)
+		}
+	}
+	return rows
+}
+
+// operand is an empty object of a kind, as the cache keeps it for the apply engine.
+func operand(kind schema.GroupVersionKind) *unstructured.Unstructured {
+	object := &unstructured.Unstructured{}
+	object.SetGroupVersionKind(kind)
+	return object
+}
+
+// leaving lets deletions pass, and the moment in which one is over.
+func leaving() predicate.Predicate {
+	return predicate.Funcs{
+		CreateFunc: func(event.CreateEvent) bool { return false },
+		UpdateFunc: func(event.UpdateEvent) bool { return false },
+	}
+}
+
+// watchDatabase watches the Secret with the database's address, without its content.
+// A cache of its own keeps all other Secrets out of memory and out of our rights.
+func (r *Reconciler) watchDatabase(mgr ctrl.Manager, c controller.Controller) error {
+	secret := &metav1.PartialObjectMetadata{}
+	secret.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Secret"))
+	secrets, err := cache.New(mgr.GetConfig(), cache.Options{
+		HTTPClient: mgr.GetHTTPClient(), Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper(),
+		ByObject: map[client.Object]cache.ByObject{secret: {
+			Namespaces: map[string]cache.Config{r.Settings.InfraNamespace: {}},
+			Field:      fields.OneTermEqualSelector(metav1.ObjectNameField, v1alpha1.DatabaseSecretName),
+		}},
+	})
+	if err != nil {
+		return fmt.Errorf("make a cache for Secret %s: %w", v1alpha1.DatabaseSecretName, err)
+	}
+	if err := mgr.Add(secrets); err != nil {
+		return fmt.Errorf("add the cache for Secret %s: %w", v1alpha1.DatabaseSecretName, err)
+	}
+	if err := c.Watch(source.Kind[client.Object](secrets, secret, trigger.Enqueue(r.all))); err != nil {
+		return fmt.Errorf("watch Secret %s: %w", v1alpha1.DatabaseSecretName, err)
+	}
+	return nil
+}
+
+// optional is a kind of others that is watched once it is served.
+type optional struct {
+	api       facts.API
+	object    func(schema.GroupVersionKind) client.Object
+	concerned trigger.Concerned
+	matters   func(before, after client.Object) bool
+}
+
+// watchOptional adds the watches of kinds that may be missing. Each time one appears
+// or goes all tenants are looked at, for what is written depends on it.
+func (r *Reconciler) watchOptional(ctx context.Context, mgr ctrl.Manager, c controller.Controller) error {
+	everything := func(_, _ client.Object) bool { return true }
+	untyped := func(kind schema.GroupVersionKind) client.Object { return operand(kind) }
+	watched := []optional{
+		{gateways, func(schema.GroupVersionKind) client.Object { return &gwapiv1.Gateway{} }, r.ofGateway, everything},
+		{externalModels, func(schema.GroupVersionKind) client.Object { return &inferencev1alpha1.ExternalModel{} }, r.ofExternalModel, formatChanged},
+		{authorinos, untyped, r.all, trigger.NewGeneration},
+		{dataScienceClusters, untyped, r.all, everything},
+	}
+	apis, _ := written()
+	for _, api := range apis {
+		watched = append(watched, optional{api, untyped, ofOperand, everything})
+	}
+	all := func(context.Context) error { return c.Watch(trigger.EnqueueOnce(r.all)) }
+	var errs []error
+	for _, w := range watched {
+		errs = append(errs, r.APIs.OnFirstServed(ctx, w.api, func(_ context.Context, gvk schema.GroupVersionKind) error {
+			return c.Watch(source.Kind(mgr.GetCache(), w.object(gvk), trigger.Enqueue(w.concerned), trigger.OnUpdate(w.matters)))
+		}))
+	}
+	for _, api := range append(apis, gateways, authConfigs, authorinos, dataScienceClusters, externalModels) {
+		r.APIs.OnGone(api, all)
+		errs = append(errs, r.APIs.OnServed(ctx, api, func(ctx context.Context, _ schema.GroupVersionKind) error { return all(ctx) }))
+	}
+	if err := errors.Join(errs...); err != nil {
+		return fmt.Errorf("watch what tenants depend on: %w", err)
+	}
+	return nil
+}

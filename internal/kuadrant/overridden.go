@@ -1,0 +1,23 @@
+// Copyright The maas-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package kuadrant
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// Overridden tells whether a policy is accepted as it stands now and not enforced only
+// because others override it everywhere. A policy of a Gateway is meant to be: each
+// route with a policy of its own overrides its defaults, and when every route has one
+// nothing is left to it.
+func Overridden(policy *unstructured.Unstructured) bool {
+	if policy == nil || policy.GetDeletionTimestamp() != nil {
+		return false
+	}
+	conditions, observed := status(policy)
+	accepted, enforced := find(conditions, "Accepted"), find(conditions, "Enforced")
+	return accepted != nil && accepted.Status == metav1.ConditionTrue && current(policy, accepted, observed) &&
+		enforced != nil && enforced.Status == metav1.ConditionFalse && enforced.Reason == "Overridden" && current(policy, enforced, observed)
+}
