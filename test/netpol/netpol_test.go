@@ -11,7 +11,7 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	"sigs.k8s.io/yaml"
 
-	"github.com/opendatahub-io/maas-operator/test/internal/netpol"
+	"github.com/opendatahub-io/maas-operator/test/netpol"
 )
 
 func TestAllowed(t *testing.T) {
