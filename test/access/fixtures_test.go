@@ -5,16 +5,15 @@ package access_test
 
 import (
 	"maps"
-	"slices"
 	"strings"
 	"testing"
-	"testing/fstest"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/opendatahub-io/maas-operator/internal/desired"
 	"github.com/opendatahub-io/maas-operator/internal/desired/access"
+	"github.com/opendatahub-io/maas-operator/internal/images"
 	"github.com/opendatahub-io/maas-operator/internal/render"
 	"github.com/opendatahub-io/maas-operator/internal/tenancy"
 	"github.com/opendatahub-io/maas-operator/templates"
@@ -53,24 +52,10 @@ func plain() access.Input {
 	return in
 }
 
-// engine renders the templates of this package and no others.
+// engine renders the templates.
 func engine(tb testing.TB) *render.Engine {
 	tb.Helper()
-	files, ids := fstest.MapFS{}, []render.ID{access.GatewayAuthTemplate, access.GatewayDenyTemplate, access.MaaSAPIPolicyTemplate}
-	var table []render.Entry
-	for _, entry := range desired.Components() {
-		if !slices.Contains(ids, entry.ID) {
-			continue
-		}
-		name := string(entry.ID) + ".yaml.tmpl"
-		content, err := templates.FS.ReadFile(name)
-		if err != nil {
-			tb.Fatalf("read template: %v", err)
-		}
-		files[name] = &fstest.MapFile{Data: content}
-		table = append(table, entry)
-	}
-	e, err := render.New(files, table)
+	e, err := render.New(templates.FS, desired.Components(), render.WithImages(images.Development()))
 	if err != nil {
 		tb.Fatalf("render.New() error = %v", err)
 	}
