@@ -24,6 +24,9 @@ const (
 	// EventAITenantCleanupForced: the deletion of an AITenant took too long; its
 	// finalizer was removed without proof that its API keys are revoked.
 	EventAITenantCleanupForced EventReason = "AITenantCleanupForced"
+	// EventAITenantCleanedUp: nothing of the AITenant is left but its namespace and what
+	// users have in it.
+	EventAITenantCleanedUp EventReason = "AITenantCleanedUp"
 )
 
 // EventAction is the action of an event: what the operator was doing.

@@ -232,6 +232,12 @@ const (
 	// ReasonLegacyTenantKept: the settings of the Tenant differ from what is in force;
 	// it is kept until somebody decides.
 	ReasonLegacyTenantKept ConditionReason = "LegacyTenantKept"
+	// ReasonFormerKeysPending: an earlier tenant of the same name is gone, and its API
+	// keys are not revoked yet.
+	ReasonFormerKeysPending ConditionReason = "FormerKeysPending"
+	// ReasonRevocationJobFailed: the Job that revokes the tenant's API keys failed; it
+	// is tried again.
+	ReasonRevocationJobFailed ConditionReason = "RevocationJobFailed"
 )
 
 // Reasons of the conditions of a Config.

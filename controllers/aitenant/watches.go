@@ -60,7 +60,7 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager) err
 	if err != nil {
 		return fmt.Errorf("set up controller aitenant: %w", err)
 	}
-	return r.watchGateways(ctx, mgr, c)
+	return errors.Join(r.watchGateways(ctx, mgr, c), r.setUpTombstones(mgr))
 }
 
 // watchGateways watches Gateways when they are served, and looks at all tenants each

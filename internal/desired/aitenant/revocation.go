@@ -207,7 +207,7 @@ func jobSays(job *batchv1.Job, conditionType batchv1.JobConditionType) bool {
 const (
 	// shortestRetry and longestRetry bound the wait between two Jobs of a tombstone.
 	shortestRetry = 30 * time.Second
-	longestRetry  = time.Hour
+	longestRetry  = 5 * time.Minute
 	// ageToRetry is which part of its age a tombstone waits.
 	ageToRetry = 10
 )

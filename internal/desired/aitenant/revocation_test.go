@@ -205,7 +205,7 @@ func TestTombstonesTakeTurns(t *testing.T) {
 func TestTombstonesAreTriedLessAndLess(t *testing.T) {
 	t.Parallel()
 	for age, want := range map[time.Duration]time.Duration{
-		-time.Hour: 30 * time.Second, 0: 30 * time.Second, time.Minute: 30 * time.Second, time.Hour: 6 * time.Minute, 10 * time.Hour: time.Hour, 1000 * time.Hour: time.Hour,
+		-time.Hour: 30 * time.Second, 0: 30 * time.Second, time.Minute: 30 * time.Second, 10 * time.Minute: time.Minute, time.Hour: 5 * time.Minute, 1000 * time.Hour: 5 * time.Minute,
 	} {
 		if got := aitenant.RetryAfter(age); got != want {
 			t.Errorf("after %s: %s, want %s", age, got, want)
