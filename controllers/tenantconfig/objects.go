@@ -28,16 +28,14 @@ import (
 )
 
 // guard writes the policies of the Gateway itself, whatever else is missing: from the
-// moment the Gateway is the tenant's, it lets nobody in whom no policy admits. They do
-// not depend on the tenant's provider, so a wrong one does not hold them up.
+// moment the Gateway is the tenant's, it lets nobody in whom no policy admits. What the
+// user has to correct first, such as the provider, does not hold them up.
 func (r *Reconciler) guard(ctx context.Context, s *scope) error {
 	if s.gateway == nil {
 		return nil
 	}
-	in := s.input
-	in.Tenant.OIDC, in.Tenant.OIDCProblem = nil, nil
-	out, err := tenant.Build(in)
-	if err != nil {
+	out, err := tenant.Build(s.input)
+	if _, user := apperr.AsUser(err); err != nil && !user {
 		return s.unbuildable(err)
 	}
 	if s.guards, err = r.render(s, s.writable(out.Guard)); err != nil || s.stopped {
