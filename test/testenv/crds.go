@@ -26,8 +26,8 @@ import (
 // CRDSet names the CRDs of one product.
 type CRDSet string
 
-// The sets there are. All but MaaS come from the products' own modules, see
-// hack/crds.
+// The sets there are. All but MaaS and CertManager come from the products' own
+// modules, see hack/crds.
 const (
 	MaaS               CRDSet = "maas" // this operator's, from config/crd/bases
 	GatewayAPI         CRDSet = "gateway-api"
@@ -40,13 +40,14 @@ const (
 	Prometheus         CRDSet = "prometheus"
 	OpenShift          CRDSet = "openshift"
 	OLM                CRDSet = "olm"
+	CertManager        CRDSet = "cert-manager" // its Certificates, from test/testenv/crds
 )
 
 // CRDSets lists all sets.
 func CRDSets() []CRDSet {
 	return []CRDSet{
 		MaaS, GatewayAPI, Kuadrant, Authorino, Limitador, Istio, KServe,
-		InferenceExtension, Prometheus, OpenShift, OLM,
+		InferenceExtension, Prometheus, OpenShift, OLM, CertManager,
 	}
 }
 
@@ -110,8 +111,11 @@ func (e *Env) installCRDs(ctx context.Context, crds []*unstructured.Unstructured
 // LoadCRDs reads the CRDs of a set. The files must have been built.
 func LoadCRDs(set CRDSet) ([]*unstructured.Unstructured, error) {
 	dir := filepath.Join(RepoRoot(), "bin", "crds", string(set))
-	if set == MaaS {
+	switch set {
+	case MaaS:
 		dir = filepath.Join(RepoRoot(), "config", "crd", "bases")
+	case CertManager:
+		dir = filepath.Join(RepoRoot(), "test", "testenv", "crds")
 	}
 	files, err := filepath.Glob(filepath.Join(dir, "*.yaml"))
 	if err != nil || len(files) == 0 {
@@ -138,7 +142,7 @@ func readCRDs(files []string) ([]*unstructured.Unstructured, error) {
 
 // buildCRDs has the files of third-party sets fetched when there are any.
 func buildCRDs(ctx context.Context, sets []CRDSet, out io.Writer) error {
-	if !slices.ContainsFunc(sets, func(s CRDSet) bool { return s != MaaS }) {
+	if !slices.ContainsFunc(sets, func(s CRDSet) bool { return s != MaaS && s != CertManager }) {
 		return nil
 	}
 	return Build(ctx, "crds", out)
