@@ -50,8 +50,9 @@ func Paths() []Path {
 // limit of tokens applies. They are not simply all that begins with /maas-api: a
 // model of a namespace maas-api, or maas-api-2, is inference.
 func Management() []Path {
-	var all []Path
-	for _, p := range Paths() {
+	paths := Paths()
+	all := make([]Path, 0, 2*len(paths))
+	for _, p := range paths {
 		all = append(all, Path{Path: p.Path, Exact: p.Exact}, Path{Path: cmp.Or(p.Target, p.Path), Exact: p.Exact})
 	}
 	slices.SortFunc(all, func(a, b Path) int { return strings.Compare(a.Path, b.Path) })

@@ -4,6 +4,7 @@
 package access_test
 
 import (
+	"bytes"
 	"context"
 	"os"
 	"path/filepath"
@@ -109,7 +110,7 @@ func TestTheRealCRDsAccept(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if string(got) != string(want) {
+			if !bytes.Equal(got, want) {
 				t.Errorf("%s: %s %s would be stored as\n%s", name, object.GetKind(), object.GetName(), got)
 			}
 		}

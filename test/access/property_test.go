@@ -1,0 +1,145 @@
+// Copyright The maas-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package access_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"unicode"
+
+	"pgregory.net/rapid"
+
+	"github.com/opendatahub-io/maas-operator/test/internal/enforced"
+)
+
+// world is one request and what everybody says whom the gateway asks.
+type world struct {
+	headers                  map[string]any
+	claims, review, validate map[string]any // Nil: not known there, or no answer.
+}
+
+// anything is what an optional field may hold.
+func anything() *rapid.Generator[any] {
+	return rapid.SampledFrom([]any{
+		nil, "", "alice", "bob ", "\u00a0eve", "system:admin", "a\nb", true, 7.0, []any{}, []any{"engineers", "system:masters", "a,b", 7.0}, map[string]any{"a": "b"}, oidcID, "other", []any{oidcID},
+	})
+}
+
+// object has some of the fields; a field that is there may be null.
+func object(rt *rapid.T, label string, fields ...string) map[string]any {
+	out := map[string]any{}
+	for _, name := range fields {
+		if rapid.Bool().Draw(rt, label+"."+name) {
+			out[name] = anything().Draw(rt, label+"."+name)
+		}
+	}
+	return out
+}
+
+func draw(rt *rapid.T) world {
+	w := world{headers: map[string]any{}}
+	for _, name := range []string{"x-maas-username", "X-MaaS-Group", "X-Maas-Subscription"} {
+		if rapid.IntRange(0, 5).Draw(rt, name) == 0 {
+			w.headers[name] = rapid.SampledFrom([]string{"", "admin", "gold"}).Draw(rt, name)
+		}
+	}
+	credentials := rapid.SampledFrom([]string{"-", "", "Bearer " + apiKey, "Bearer " + jwtToken, "Bearer " + opaque, "bearer " + apiKey, "Bearer ", apiKey})
+	if a := credentials.Draw(rt, "authorization"); a != "-" {
+		w.headers["Authorization"] = a
+	}
+	if k := rapid.SampledFrom([]string{"-", "-", apiKey, "other"}).Draw(rt, "x-api-key"); k != "-" {
+		w.headers["X-Api-Key"] = k
+	}
+	if rapid.Bool().Draw(rt, "known to the provider") {
+		w.claims = object(rt, "claims", "preferred_username", "sub", "groups", "azp", "aud", "user")
+		w.claims["iss"] = issuer
+	}
+	if rapid.Bool().Draw(rt, "known to the cluster") {
+		w.review = map[string]any{"authenticated": true}
+		if rapid.Bool().Draw(rt, "with a user") {
+			w.review["user"] = object(rt, "user", "username", "uid", "groups")
+		}
+	}
+	if rapid.Bool().Draw(rt, "validated") {
+		w.validate = object(rt, "key", "username", "userId", "groups", "keyId", "subscription")
+		w.validate["valid"] = rapid.SampledFrom([]any{true, true, true, false, "true", nil}).Draw(rt, "valid")
+	}
+	return w
+}
+
+func (w world) request() enforced.Request {
+	r := enforced.Request{Method: "GET", Path: models, Headers: w.headers}
+	if w.claims != nil {
+		r.Claims = w.claims
+	}
+	if w.review != nil {
+		r.Review = w.review
+	}
+	if w.validate != nil {
+		r.Validate = replies(w.validate)
+	}
+	return r
+}
+
+func text(object map[string]any, name string) string {
+	value, _ := object[name].(string)
+	return value
+}
+
+// judge says what has to become of a request, the way a person would who knows no CEL.
+func (w world) judge() (status int, username, subscription string) {
+	authorization, _ := w.headers["Authorization"].(string)
+	token, isBearer := strings.CutPrefix(authorization, "Bearer ")
+	inHeader, _ := w.headers["X-Api-Key"].(string)
+	asked, _ := w.headers["X-Maas-Subscription"].(string)
+	passes := true
+	switch {
+	case isBearer && strings.HasPrefix(token, "sk-oai-"), strings.HasPrefix(inHeader, "sk-oai-"):
+		username, subscription = text(w.validate, "username"), text(w.validate, "subscription")
+		passes = w.validate["valid"] == true && (subscription != "" || asked == "")
+	case isBearer && token == jwtToken && w.claims != nil:
+		username, subscription = text(w.claims, "preferred_username"), asked
+		if username == "" {
+			username = text(w.claims, "sub")
+		}
+		azp, there := w.claims["azp"]
+		audience, _ := w.claims["aud"].([]any)
+		bound := there && azp == oidcID || !there && (w.claims["aud"] == oidcID || slices.Contains(audience, any(oidcID)))
+		passes = bound && !strings.HasPrefix(username, "system:")
+	case isBearer && token != "" && w.review != nil:
+		user, _ := w.review["user"].(map[string]any)
+		username, subscription = text(user, "username"), asked
+	default:
+		return 401, "", ""
+	}
+	_, namesItself := w.headers["x-maas-username"]
+	_, namesItsGroups := w.headers["X-MaaS-Group"]
+	clean := username == strings.TrimSpace(username) && !strings.ContainsFunc(username, unicode.IsControl)
+	if !passes || username == "" || !clean || namesItself || namesItsGroups {
+		return 403, "", ""
+	}
+	return 200, username, subscription
+}
+
+// TestAnyRequest decides requests of every shape as the oracle does, and no expression
+// ever fails.
+func TestAnyRequest(t *testing.T) {
+	t.Parallel()
+	g := service(t, input())
+	rapid.Check(t, func(rt *rapid.T) {
+		w := draw(rt)
+		status, username, subscription := w.judge()
+		got := g.Serve(w.request())
+		if got.Status != status {
+			rt.Fatalf("status = %d, want %d: %+v", got.Status, status, w)
+		}
+		if status == 200 && (got.Headers["X-MaaS-Username"] != username || got.Headers["X-MaaS-Subscription"] != subscription) {
+			rt.Fatalf("headers %v, want %q and %q: %+v", got.Headers, username, subscription, w)
+		}
+		if len(g.Failed) > 0 {
+			rt.Fatalf("failed: %v: %+v", g.Failed, w)
+		}
+	})
+}
