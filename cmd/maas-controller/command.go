@@ -75,6 +75,7 @@ func bindFlags(f *pflag.FlagSet, c *Config) {
 	f.StringSliceVar(&c.AuthorinoNamespaces, "authorino-namespaces", c.AuthorinoNamespaces, "namespaces, separated by commas, from which Authorino may call maas-api")
 	f.StringVar(&c.CertIssuerKind, "cert-issuer-kind", c.CertIssuerKind, "kind of the cert-manager issuer of maas-api's certificates, outside of OpenShift: "+strings.Join(issuerKinds(), ", "))
 	f.StringVar(&c.CertIssuerName, "cert-issuer-name", c.CertIssuerName, "name of that issuer")
+	f.StringVar(&c.GatewayCAFile, "gateway-ca-file", c.GatewayCAFile, "path, in the Pods of Gateways, of the authorities by which they verify the certificate of maas-api; empty: they do not verify it, because nothing mounts such a file there by itself")
 	f.StringSliceVar(&c.Controllers, "controllers", c.Controllers, "controllers to run, separated by commas: * for all, -name leaves one out; they are "+strings.Join(selectable(), ", "))
 
 	f.Int64Var(&c.MetadataCacheTTL, "metadata-cache-ttl", c.MetadataCacheTTL, "seconds for which the gateway caches the answers to key validation; 0 disables the cache")

@@ -64,6 +64,9 @@ type Config struct {
 	// certificates, outside of OpenShift.
 	CertIssuerKind string
 	CertIssuerName string
+	// GatewayCAFile is where the Pods of Gateways have the authorities by which they
+	// verify maas-api; empty: they do not.
+	GatewayCAFile string
 	// AuthorinoNamespaces are where Authorino may run.
 	AuthorinoNamespaces []string
 	// Controllers chooses the controllers to run, see selected.

@@ -6,6 +6,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"k8s.io/client-go/discovery"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -19,7 +20,6 @@ import (
 	"github.com/opendatahub-io/maas-operator/internal/desired"
 	"github.com/opendatahub-io/maas-operator/internal/desired/model"
 	"github.com/opendatahub-io/maas-operator/internal/facts"
-	"github.com/opendatahub-io/maas-operator/internal/images"
 	"github.com/opendatahub-io/maas-operator/internal/index"
 	"github.com/opendatahub-io/maas-operator/internal/metrics"
 	"github.com/opendatahub-io/maas-operator/internal/render"
@@ -49,6 +49,15 @@ type controller struct {
 
 // controllers lists all of them; the last one wakes the others up when an API appears.
 func controllers() []controller {
+	return slices.Concat(modelControllers(), tenantControllers(), []controller{
+		{name: "optional-apis", always: true, setUp: func(_ context.Context, mgr ctrl.Manager, d dependencies) error {
+			return d.apis.SetupWithManager(mgr)
+		}},
+	})
+}
+
+// modelControllers are those of models and of what refers to them.
+func modelControllers() []controller {
 	return []controller{
 		{name: "modelref", setUp: func(ctx context.Context, mgr ctrl.Manager, d dependencies) error {
 			r := &modelref.Reconciler{
@@ -76,9 +85,6 @@ func controllers() []controller {
 			r := &priority.Reconciler{Client: mgr.GetClient(), Tenants: d.tenants, Metrics: d.metrics}
 			return r.SetupWithManager(mgr)
 		}},
-		{name: "optional-apis", always: true, setUp: func(_ context.Context, mgr ctrl.Manager, d dependencies) error {
-			return d.apis.SetupWithManager(mgr)
-		}},
 	}
 }
 
@@ -86,6 +92,8 @@ func controllers() []controller {
 type shared struct {
 	metrics *metrics.Metrics
 	tls     *tlsParameters
+	// images are the references of images, by key.
+	images map[string]string
 }
 
 // setUp finds out what the cluster is and registers everything with the manager.
@@ -95,6 +103,9 @@ func setUp(ctx context.Context, mgr ctrl.Manager, c Config, s shared) error {
 		return err
 	}
 	if err := s.tls.followCluster(ctx, mgr, d.platform); err != nil {
+		return err
+	}
+	if err := prepare(ctx, mgr, c); err != nil {
 		return err
 	}
 	if err := index.Register(ctx, mgr.GetFieldIndexer()); err != nil {
@@ -131,7 +142,7 @@ func newDependencies(ctx context.Context, mgr ctrl.Manager, c Config, s shared) 
 		}
 	}
 	ctrl.LoggerFrom(ctx).Info("Detecting the cluster", "platform", platform, "tokenAudience", audience)
-	engine, err := render.New(templates.FS, desired.Components(), render.WithImages(images.Development()))
+	engine, err := render.New(templates.FS, desired.Components(), render.WithImages(s.images))
 	if err != nil {
 		return dependencies{}, fmt.Errorf("load the templates: %w", err)
 	}

@@ -27,6 +27,7 @@ import (
 
 	inferencev1alpha1 "github.com/opendatahub-io/maas-operator/api/inference/v1alpha1"
 	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
+	"github.com/opendatahub-io/maas-operator/internal/images"
 	"github.com/opendatahub-io/maas-operator/internal/metrics"
 	"github.com/opendatahub-io/maas-operator/internal/version"
 )
@@ -55,6 +56,10 @@ func run(ctx context.Context, c Config, logs io.Writer) error {
 	for _, note := range notes {
 		log.Info("Correcting a setting", "correction", note)
 	}
+	references, err := images.Resolve(os.LookupEnv, os.Environ(), version.Get().Release())
+	if err != nil {
+		return fmt.Errorf("find the images to run: %w", err)
+	}
 	restConfig, err := loadConfig(c.Kubeconfig)
 	if err != nil {
 		return err
@@ -69,7 +74,7 @@ func run(ctx context.Context, c Config, logs io.Writer) error {
 		return fmt.Errorf("register the metrics: %w", err)
 	}
 	defer ctrlmetrics.Registry.Unregister(own)
-	if err := setUp(ctrl.LoggerInto(ctx, log), mgr, c, shared{metrics: own, tls: offer}); err != nil {
+	if err := setUp(ctrl.LoggerInto(ctx, log), mgr, c, shared{metrics: own, tls: offer, images: references}); err != nil {
 		return err
 	}
 	if err := mgr.Start(ctx); err != nil {

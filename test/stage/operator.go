@@ -56,6 +56,14 @@ func Args(kubeconfig, probes, metrics string) []string {
 	}
 }
 
+// chosen are the arguments that leave out what the suite plays itself.
+func chosen(o Options) []string {
+	if o.Tenants {
+		return nil
+	}
+	return []string{"--controllers=*,-platform,-aitenant,-tenantconfig"}
+}
+
 // Start runs the program and returns when it is ready.
 func (o *Operator) Start(ctx context.Context) error {
 	if o.process != nil && o.process.Alive() {

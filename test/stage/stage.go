@@ -20,6 +20,7 @@ import (
 	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
 	"github.com/opendatahub-io/maas-operator/test/standins"
 	"github.com/opendatahub-io/maas-operator/test/testenv"
+	"github.com/opendatahub-io/maas-operator/test/workload"
 )
 
 // Names of the platform that [Start] creates, from config/samples.
@@ -44,6 +45,10 @@ type Options struct {
 	Binary string
 	// Args are further arguments of the operator; of two the last counts.
 	Args []string
+	// Tenants also runs the controllers of tenants and of the installation. Without
+	// them the suite says itself what tenants there are, in the statuses of their
+	// objects.
+	Tenants bool
 	// Env are settings of its process besides PATH, as NAME=value.
 	Env []string
 	// CRDs replace the usual set: MaaS, GatewayAPI, Kuadrant and KServe. What needs
@@ -56,6 +61,13 @@ type Options struct {
 	Stored []*unstructured.Unstructured
 	// WithoutOperator leaves it to the test to start the operator.
 	WithoutOperator bool
+	// Controllers also starts the controllers of Kubernetes and simulated nodes, and
+	// installs the operator's own Deployment. Its Pod only pretends to run: the
+	// operator is the process here, as ever.
+	Controllers bool
+	// Workload, unless nil, says how the programs of the operands' Pods are run; the
+	// stage fills in its Env. It needs Controllers.
+	Workload *workload.Options
 	// Log receives one line per step; nil discards them.
 	Log io.Writer
 }
@@ -72,6 +84,8 @@ type Stage struct {
 	Standins *standins.All
 	// Operator is the program under test.
 	Operator *Operator
+	// Workload runs the programs of Pods, if that was asked for.
+	Workload *workload.Runner
 
 	ends []func() error
 	// crds are the installed sets, options those of the stand-ins.
@@ -92,7 +106,7 @@ func Start(ctx context.Context, o Options) (_ *Stage, err error) {
 	if crds == nil {
 		crds = []testenv.CRDSet{testenv.MaaS, testenv.GatewayAPI, testenv.Kuadrant, testenv.KServe}
 	}
-	s.Env, err = testenv.Start(ctx, testenv.Options{CRDs: crds, Log: o.Log})
+	s.Env, err = testenv.Start(ctx, testenv.Options{CRDs: crds, Log: o.Log, Controllers: o.Controllers, RunPods: o.Workload != nil})
 	if err != nil {
 		return nil, err
 	}
@@ -106,11 +120,14 @@ func Start(ctx context.Context, o Options) (_ *Stage, err error) {
 	if err := s.store(ctx, o.Stored); err != nil {
 		return nil, err
 	}
+	if err := s.startPods(ctx, o); err != nil {
+		return nil, err
+	}
 	s.ends = append(s.ends, s.Standins.Stop)
 	if err := s.settleIn(ctx, crds); err != nil {
 		return nil, err
 	}
-	s.Operator = &Operator{env: s.Env, binary: o.Binary, args: o.Args, environment: o.Env}
+	s.Operator = &Operator{env: s.Env, binary: o.Binary, args: append(chosen(o), o.Args...), environment: o.Env}
 	if s.Operator.binary == "" {
 		if s.Operator.binary, err = Build(ctx, s.Env.Dir()); err != nil {
 			return nil, err
