@@ -29,10 +29,10 @@ import (
 	"github.com/opendatahub-io/maas-operator/internal/tenancy/lookup"
 )
 
-// discovery serves the listed kinds, as "<group>/<version> <kind>".
-type discovery []string
+// serving are the kinds that a cluster serves, as "<group>/<version> <kind>".
+type serving []string
 
-func (d discovery) ServerResourcesForGroupVersion(gv string) (*metav1.APIResourceList, error) {
+func (d serving) ServerResourcesForGroupVersion(gv string) (*metav1.APIResourceList, error) {
 	list := &metav1.APIResourceList{GroupVersion: gv}
 	for _, entry := range d {
 		if served, kind, _ := strings.Cut(entry, " "); served == gv {
@@ -60,7 +60,7 @@ type small struct {
 func (f small) reconciler(t *testing.T) *tenantconfig.Reconciler {
 	t.Helper()
 	if f.discovery == nil {
-		f.discovery = discovery{}
+		f.discovery = serving{}
 	}
 	c := fake.NewClientBuilder().WithScheme(newScheme(t)).WithStatusSubresource(&v1alpha1.MaasTenantConfig{}).WithObjects(f.objects...).WithInterceptorFuncs(f.funcs).Build()
 	settings := tenancies()
@@ -112,8 +112,8 @@ func aiTenant(name, gateway string) *v1alpha1.AITenant {
 	return t
 }
 
-func allKinds() discovery {
-	return discovery{
+func allKinds() serving {
+	return serving{
 		"authorino.kuadrant.io/v1beta3 AuthConfig", "kuadrant.io/v1 AuthPolicy", "kuadrant.io/v1alpha1 TokenRateLimitPolicy",
 		"gateway.networking.k8s.io/v1 Gateway", "gateway.networking.k8s.io/v1 HTTPRoute",
 	}
@@ -247,4 +247,3 @@ func TestAFailedReadKeepsWhatWasKnown(t *testing.T) {
 		t.Errorf("message %q shows the error", ready.Message)
 	}
 }
-

@@ -1,0 +1,214 @@
+// Copyright The maas-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package tenantconfig_test
+
+import (
+	"context"
+	"slices"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	gwapiv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
+	"github.com/opendatahub-io/maas-operator/internal/kuadrant"
+	"github.com/opendatahub-io/maas-operator/internal/tenancy"
+)
+
+// otherGatewayNamespace is where Gateways are moved to.
+const otherGatewayNamespace = "other-gateways"
+
+// prepareCluster creates what exists before any tenant. The shared ClusterRole of
+// maas-api is another controller's work.
+func prepareCluster(ctx context.Context) {
+	GinkgoHelper()
+	for _, name := range []string{defaultNamespace, aitenantNamespace, infraNamespace, gatewayNamespace, otherGatewayNamespace} {
+		Expect(suite.admin.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}})).To(Succeed())
+	}
+	Expect(suite.admin.Create(ctx, &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "maas-api"}})).To(Succeed())
+	Expect(suite.admin.Create(ctx, &v1alpha1.Config{ObjectMeta: metav1.ObjectMeta{Name: v1alpha1.ConfigName}})).To(Succeed())
+	Expect(suite.admin.Create(ctx, &gwapiv1.GatewayClass{
+		ObjectMeta: metav1.ObjectMeta{Name: "openshift-default"},
+		Spec:       gwapiv1.GatewayClassSpec{ControllerName: "istio.io/gateway-controller"},
+	})).To(Succeed())
+}
+
+// provideDatabase creates or replaces the Secret with the database's address.
+func provideDatabase(ctx context.Context, address string) {
+	GinkgoHelper()
+	secret := &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Namespace: infraNamespace, Name: v1alpha1.DatabaseSecretName},
+		StringData: map[string]string{v1alpha1.DatabaseSecretKey: address},
+	}
+	Expect(client.IgnoreNotFound(suite.admin.Delete(ctx, secret.DeepCopy()))).To(Succeed())
+	Expect(suite.admin.Create(ctx, secret)).To(Succeed())
+}
+
+// tenantOf is one tenant, as the controller of AITenants would have set it up.
+type tenantOf struct {
+	ctx       context.Context
+	name      string
+	namespace string
+}
+
+// newTenant sets a tenant up, with a Gateway of its own.
+func newTenant(ctx context.Context, name string) tenantOf {
+	GinkgoHelper()
+	t := tenantOf{ctx: context.WithoutCancel(ctx), name: name, namespace: "ai-tenant-" + name}
+	Expect(suite.admin.Create(t.ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: t.namespace}})).To(Succeed())
+	t.addGateway(gatewayNamespace)
+	Expect(suite.admin.Create(t.ctx, &v1alpha1.AITenant{ObjectMeta: metav1.ObjectMeta{Namespace: aitenantNamespace, Name: name}})).To(Succeed())
+	t.moveTo(gatewayNamespace)
+	t.addConfig()
+	return t
+}
+
+func (t tenantOf) addConfig() {
+	GinkgoHelper()
+	stamp := tenancy.StampOf(types.NamespacedName{Namespace: aitenantNamespace, Name: t.name}, t.namespace)
+	Expect(suite.admin.Create(t.ctx, &v1alpha1.MaasTenantConfig{ObjectMeta: metav1.ObjectMeta{
+		Namespace: t.namespace, Name: v1alpha1.DefaultTenantConfigName, Labels: stamp.Labels, Annotations: stamp.Annotations,
+	}})).To(Succeed())
+}
+
+func (t tenantOf) addGateway(namespace string) {
+	GinkgoHelper()
+	Expect(suite.admin.Create(t.ctx, &gwapiv1.Gateway{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: t.name},
+		Spec: gwapiv1.GatewaySpec{
+			GatewayClassName: "openshift-default",
+			Listeners: []gwapiv1.Listener{{
+				Name: "http", Port: 80, Protocol: gwapiv1.HTTPProtocolType,
+				AllowedRoutes: &gwapiv1.AllowedRoutes{Namespaces: &gwapiv1.RouteNamespaces{From: new(gwapiv1.NamespacesFromAll)}},
+			}},
+		},
+	})).To(Succeed())
+}
+
+// moveTo says in the AITenant's status that its Gateway is in a namespace.
+func (t tenantOf) moveTo(namespace string) {
+	GinkgoHelper()
+	owner := &v1alpha1.AITenant{}
+	Expect(suite.admin.Get(t.ctx, types.NamespacedName{Namespace: aitenantNamespace, Name: t.name}, owner)).To(Succeed())
+	before := owner.DeepCopy()
+	owner.Status.GatewayRef = &v1alpha1.TenantGatewayRef{Namespace: namespace, Name: t.name}
+	Expect(suite.admin.Status().Patch(t.ctx, owner, client.MergeFrom(before))).To(Succeed())
+}
+
+func (t tenantOf) key() types.NamespacedName {
+	return types.NamespacedName{Namespace: t.namespace, Name: v1alpha1.DefaultTenantConfigName}
+}
+
+// object is a config with nothing but its name.
+func (t tenantOf) object() *v1alpha1.MaasTenantConfig {
+	return &v1alpha1.MaasTenantConfig{ObjectMeta: metav1.ObjectMeta{Namespace: t.namespace, Name: v1alpha1.DefaultTenantConfigName}}
+}
+
+// config reads the config; nil when there is none.
+func (t tenantOf) config() *v1alpha1.MaasTenantConfig {
+	c := &v1alpha1.MaasTenantConfig{}
+	if err := suite.admin.Get(t.ctx, t.key(), c); err != nil {
+		return nil
+	}
+	return c
+}
+
+// state is the phase and the reason of Ready.
+func (t tenantOf) state() string {
+	c := t.config()
+	if c == nil {
+		return "gone"
+	}
+	ready := meta.FindStatusCondition(c.Status.Conditions, string(v1alpha1.ConditionReady))
+	if ready == nil {
+		return string(c.Status.Phase)
+	}
+	return string(c.Status.Phase) + " " + ready.Reason
+}
+
+// annotate sets an annotation of the config; an empty value removes it.
+func (t tenantOf) annotate(name, value string) {
+	GinkgoHelper()
+	c := t.config()
+	before := c.DeepCopy()
+	if c.Annotations[name] = value; value == "" {
+		delete(c.Annotations, name)
+	}
+	Expect(suite.admin.Patch(t.ctx, c, client.MergeFrom(before))).To(Succeed())
+}
+
+// recorded is the inventory, one "Kind namespace/name" each.
+func (t tenantOf) recorded() []string {
+	var names []string
+	if c := t.config(); c != nil {
+		for _, e := range c.Status.Inventory {
+			names = append(names, e.Kind+" "+e.Namespace+"/"+e.Name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// operands are the kinds of a tenant's objects.
+func operands() []schema.GroupVersionKind {
+	rights := func(kind string) schema.GroupVersionKind { return rbacv1.SchemeGroupVersion.WithKind(kind) }
+	return []schema.GroupVersionKind{
+		{Version: "v1", Kind: "ServiceAccount"}, {Version: "v1", Kind: "Service"},
+		{Group: "apps", Version: "v1", Kind: "Deployment"}, {Group: "batch", Version: "v1", Kind: "CronJob"},
+		rights("Role"), rights("RoleBinding"), rights("ClusterRoleBinding"),
+		{Group: gwapiv1.GroupName, Version: "v1", Kind: "HTTPRoute"}, kuadrant.AuthPolicy, kuadrant.TokenRateLimitPolicy,
+	}
+}
+
+// objects are the tenant's objects in the cluster.
+func (t tenantOf) objects() []unstructured.Unstructured {
+	GinkgoHelper()
+	var found []unstructured.Unstructured
+	for _, kind := range operands() {
+		list := &unstructured.UnstructuredList{}
+		list.SetGroupVersionKind(kind.GroupVersion().WithKind(kind.Kind + "List"))
+		Expect(suite.admin.List(t.ctx, list, client.MatchingLabels{
+			v1alpha1.LabelTenantNamespace: t.namespace, v1alpha1.LabelPartOf: v1alpha1.PartOfMaaS,
+		})).To(Succeed())
+		found = append(found, list.Items...)
+	}
+	return found
+}
+
+// existing are the names of those objects, as recorded has them.
+func (t tenantOf) existing() []string {
+	GinkgoHelper()
+	var names []string
+	for _, o := range t.objects() {
+		names = append(names, o.GetKind()+" "+o.GetNamespace()+"/"+o.GetName())
+	}
+	slices.Sort(names)
+	return names
+}
+
+// versions are the resourceVersions of those objects and of the config.
+func (t tenantOf) versions() map[string]string {
+	GinkgoHelper()
+	versions := map[string]string{"config": t.config().ResourceVersion}
+	for _, o := range t.objects() {
+		versions[o.GetKind()+" "+o.GetNamespace()+"/"+o.GetName()] = o.GetResourceVersion()
+	}
+	return versions
+}
+
+// guards are the policies of the tenant's Gateway that exist.
+func (t tenantOf) guards(namespace string) []string {
+	GinkgoHelper()
+	return slices.DeleteFunc(t.existing(), func(name string) bool {
+		return name != "AuthPolicy "+namespace+"/gateway-default-auth-"+t.name && name != "TokenRateLimitPolicy "+namespace+"/gateway-default-deny-"+t.name
+	})
+}
