@@ -88,39 +88,60 @@ func text(object map[string]any, name string) string {
 	return value
 }
 
-// judge says what has to become of a request, the way a person would who knows no CEL.
-func (w world) judge() (status int, username, subscription string) {
+// caller is who a request comes from.
+type caller struct {
+	username, subscription string
+	passes                 bool // Somebody vouches for the caller, and nothing in particular is wrong.
+}
+
+// caller reads who is calling the way a person would who knows no CEL; nil is nobody.
+func (w world) caller() *caller {
 	authorization, _ := w.headers["Authorization"].(string)
 	token, isBearer := strings.CutPrefix(authorization, "Bearer ")
 	inHeader, _ := w.headers["X-Api-Key"].(string)
 	asked, _ := w.headers["X-Maas-Subscription"].(string)
-	passes := true
 	switch {
 	case isBearer && strings.HasPrefix(token, "sk-oai-"), strings.HasPrefix(inHeader, "sk-oai-"):
-		username, subscription = text(w.validate, "username"), text(w.validate, "subscription")
-		passes = w.validate["valid"] == true && (subscription != "" || asked == "")
-	case isBearer && token == jwtToken && w.claims != nil:
-		username, subscription = text(w.claims, "preferred_username"), asked
+		subscription := text(w.validate, "subscription")
+		return &caller{text(w.validate, "username"), subscription, w.validate["valid"] == true && (subscription != "" || asked == "")}
+	case !isBearer || token == "":
+		return nil
+	case token == jwtToken && w.claims != nil:
+		username := text(w.claims, "preferred_username")
 		if username == "" {
 			username = text(w.claims, "sub")
 		}
-		azp, there := w.claims["azp"]
-		audience, _ := w.claims["aud"].([]any)
-		bound := there && azp == oidcID || !there && (w.claims["aud"] == oidcID || slices.Contains(audience, any(oidcID)))
-		passes = bound && !strings.HasPrefix(username, "system:")
-	case isBearer && token != "" && w.review != nil:
+		return &caller{username, asked, bound(w.claims) && !strings.HasPrefix(username, "system:")}
+	case w.review != nil:
 		user, _ := w.review["user"].(map[string]any)
-		username, subscription = text(user, "username"), asked
+		return &caller{text(user, "username"), asked, true}
 	default:
+		return nil
+	}
+}
+
+// bound tells whether a provider's token was issued for the tenant's client.
+func bound(claims map[string]any) bool {
+	if azp, there := claims["azp"]; there {
+		return azp == oidcID
+	}
+	audience, _ := claims["aud"].([]any)
+	return claims["aud"] == oidcID || slices.Contains(audience, any(oidcID))
+}
+
+// judge says what has to become of a request.
+func (w world) judge() (status int, username, subscription string) {
+	c := w.caller()
+	if c == nil {
 		return 401, "", ""
 	}
 	_, namesItself := w.headers["x-maas-username"]
 	_, namesItsGroups := w.headers["X-MaaS-Group"]
-	clean := username == strings.TrimSpace(username) && !strings.ContainsFunc(username, unicode.IsControl)
-	if !passes || username == "" || !clean || namesItself || namesItsGroups {
+	arrives := c.username != "" && c.username == strings.TrimSpace(c.username) && !strings.ContainsFunc(c.username, unicode.IsControl)
+	if !c.passes || !arrives || namesItself || namesItsGroups {
 		return 403, "", ""
 	}
-	return 200, username, subscription
+	return 200, c.username, c.subscription
 }
 
 // TestAnyRequest decides requests of every shape as the oracle does, and no expression
