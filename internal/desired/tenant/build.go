@@ -46,20 +46,24 @@ func Build(in Input) (Output, error) {
 	return out, nil
 }
 
+// numRights is the number of objects about rights.
+const numRights = 8
+
 // rights are the ServiceAccount of maas-api and what it may do.
 func (b builder) rights() []render.Request {
 	t, infra := b.Tenant, b.Settings.InfraNamespace
 	account := b.meta(infra, t.MaaSAPI())
 	subscriptions := b.meta(b.Config.Namespace, t.MaaSAPISubscriptionsRole())
 	database := b.meta(infra, t.MaaSAPIDatabaseRole())
-	requests := []render.Request{
+	requests := make([]render.Request, 0, numRights)
+	requests = append(requests,
 		request(ServiceAccountTemplate, account, values.MaaSAPIServiceAccount{Meta: account}),
 		b.bind(ClusterRoleBindingTemplate, b.meta("", t.MaaSAPI()), ClusterRole),
 		request(SubscriptionsRoleTemplate, subscriptions, values.MaaSAPIRole{Meta: subscriptions}),
 		b.bind(SubscriptionsRoleBindingTemplate, subscriptions, subscriptions.Name),
 		request(DatabaseRoleTemplate, database, values.MaaSAPIRole{Meta: database}),
 		b.bind(DatabaseRoleBindingTemplate, database, database.Name),
-	}
+	)
 	if !b.GatewayExists {
 		return requests
 	}

@@ -207,21 +207,25 @@ func TestTheServingCertificate(t *testing.T) {
 			if mounted == nil || mounted.SecretName != want || (mounted.Optional != nil && *mounted.Optional) {
 				t.Errorf("%s, %s: mounts %v, want %s", platform, name, mounted, want)
 			}
-			if got, annotated := service.Annotations["service.beta.openshift.io/serving-cert-secret-name"]; annotated != (platform == tenant.OpenShift) || annotated && got != want {
-				t.Errorf("%s, %s: the Service asks for %q", platform, name, got)
+			wantAnnotations := map[string]string{"service.beta.openshift.io/serving-cert-secret-name": want}
+			if platform == tenant.Kubernetes {
+				wantAnnotations = nil
+				checkCertificate(t, object[certificate](t, in, tenant.CertificateTemplate), want, service.Name+"."+infra+".svc")
 			}
-			if platform == tenant.OpenShift {
-				continue
-			}
-			cert := object[certificate](t, in, tenant.CertificateTemplate)
-			host := service.Name + "." + infra + ".svc"
-			if cert.Spec.SecretName != want || cert.Name != want || !slices.Equal(cert.Spec.DNSNames, []string{host, host + ".cluster.local"}) {
-				t.Errorf("%s: Certificate %v", name, cert)
-			}
-			if cert.Spec.Duration != "2160h0m0s" || cert.Spec.RenewBefore != "360h0m0s" {
-				t.Errorf("%s: valid %s, renewed %s before", name, cert.Spec.Duration, cert.Spec.RenewBefore)
+			if diff := cmp.Diff(wantAnnotations, service.Annotations); diff != "" {
+				t.Errorf("%s, %s: annotations of the Service (-want +got):\n%s", platform, name, diff)
 			}
 		}
+	}
+}
+
+func checkCertificate(t *testing.T, cert certificate, want, host string) {
+	t.Helper()
+	if cert.Spec.SecretName != want || cert.Name != want || !slices.Equal(cert.Spec.DNSNames, []string{host, host + ".cluster.local"}) {
+		t.Errorf("%s: Certificate %v", host, cert)
+	}
+	if cert.Spec.Duration != "2160h0m0s" || cert.Spec.RenewBefore != "360h0m0s" {
+		t.Errorf("%s: valid %s, renewed %s before", host, cert.Spec.Duration, cert.Spec.RenewBefore)
 	}
 }
 
@@ -294,13 +298,21 @@ func TestPodsAreHardened(t *testing.T) {
 	t.Parallel()
 	for _, platform := range platforms() {
 		for owner, template := range pods(t, input(platform, "redteam")) {
-			pod, container := template.Spec.SecurityContext, template.Spec.Containers[0].SecurityContext
-			if !*pod.RunAsNonRoot || pod.SeccompProfile.Type != corev1.SeccompProfileTypeRuntimeDefault || !*container.RunAsNonRoot || container.SeccompProfile.Type != corev1.SeccompProfileTypeRuntimeDefault ||
-				*container.AllowPrivilegeEscalation || !*container.ReadOnlyRootFilesystem || !slices.Equal(container.Capabilities.Drop, []corev1.Capability{"ALL"}) {
-				t.Errorf("%s, %s: pod %v, container %v", platform, owner, pod, container)
+			var user *int64
+			if platform == tenant.Kubernetes {
+				user = new(int64(65532))
 			}
-			if (pod.RunAsUser == nil) != (platform == tenant.OpenShift) || pod.RunAsUser != nil && *pod.RunAsUser != 65532 {
-				t.Errorf("%s, %s: runs as user %v", platform, owner, pod.RunAsUser)
+			seccomp := &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault}
+			pod := &corev1.PodSecurityContext{RunAsNonRoot: new(true), RunAsUser: user, SeccompProfile: seccomp}
+			if diff := cmp.Diff(pod, template.Spec.SecurityContext); diff != "" {
+				t.Errorf("%s, %s: pod (-want +got):\n%s", platform, owner, diff)
+			}
+			container := &corev1.SecurityContext{
+				AllowPrivilegeEscalation: new(false), Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
+				ReadOnlyRootFilesystem: new(true), RunAsNonRoot: new(true), SeccompProfile: seccomp,
+			}
+			if diff := cmp.Diff(container, template.Spec.Containers[0].SecurityContext); diff != "" {
+				t.Errorf("%s, %s: container (-want +got):\n%s", platform, owner, diff)
 			}
 			if *template.Spec.EnableServiceLinks {
 				t.Errorf("%s, %s: variables of Services would pass for settings", platform, owner)

@@ -5,6 +5,8 @@ package tenant_test
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"os"
 	"slices"
 	"testing"
@@ -26,8 +28,7 @@ import (
 func TestARealAPIServerTakesEveryCase(t *testing.T) {
 	t.Parallel()
 	admin := startAPIServer(t)
-	applier := apply.New(admin, apply.Options{})
-	certManager := false
+	certificates := 0
 	for _, name := range golden.Cases(t, "testdata") {
 		got := build(t, name)
 		objects := slices.Concat(got.tenant, got.aiTenant)
@@ -38,48 +39,59 @@ func TestARealAPIServerTakesEveryCase(t *testing.T) {
 		}
 		for _, o := range objects {
 			if o.GetKind() == "Certificate" {
-				certManager = true // Its CRD is not at hand.
+				certificates++ // Its CRD is not at hand.
 				continue
 			}
-			dry := o.DeepCopy()
-			if err := admin.Create(t.Context(), dry, client.DryRunAll, client.FieldValidation(metav1.FieldValidationStrict)); err != nil && !apierrors.IsAlreadyExists(err) {
-				t.Errorf("%s: the API server refuses %s %s: %v", name, o.GetKind(), o.GetName(), err)
-				continue
-			}
-			if _, err := applier.Apply(t.Context(), o); err != nil {
-				t.Errorf("%s: apply %s %s: %v", name, o.GetKind(), o.GetName(), err)
-				continue
-			}
-			if again, err := applier.Apply(t.Context(), o); err != nil || again.Outcome != apply.Unchanged {
-				t.Errorf("%s: apply %s %s again: %s, %v", name, o.GetKind(), o.GetName(), again.Outcome, err)
-			}
-		}
-		for _, o := range objects {
-			if err := admin.Delete(t.Context(), o, client.PropagationPolicy(metav1.DeletePropagationBackground)); err != nil && o.GetKind() != "Certificate" {
-				t.Errorf("%s: delete %s %s: %v", name, o.GetKind(), o.GetName(), err)
+			if err := applyTwice(t.Context(), admin, o); err != nil {
+				t.Errorf("%s: %s %s: %v", name, o.GetKind(), o.GetName(), err)
 			}
 		}
 	}
-	if !certManager {
+	if certificates == 0 {
 		t.Error("no case has a Certificate")
 	}
-	t.Run("as what the component table requires", func(t *testing.T) {
-		for _, component := range desired.Table() {
-			if component.Requires == "" || component.GVK.Kind == "Certificate" {
-				continue
-			}
-			crd := &unstructured.Unstructured{}
-			crd.SetAPIVersion("apiextensions.k8s.io/v1")
-			crd.SetKind("CustomResourceDefinition")
-			if err := admin.Get(t.Context(), client.ObjectKey{Name: component.Requires}, crd); err != nil {
-				t.Errorf("%s: %v", component.ID, err)
-				continue
-			}
-			if kind, _, err := unstructured.NestedString(crd.Object, "spec", "names", "kind"); err != nil || kind != component.GVK.Kind {
-				t.Errorf("%s requires %s, which is a %s, and renders a %s", component.ID, component.Requires, kind, component.GVK.Kind)
-			}
+	checkRequirements(t, admin)
+}
+
+// applyTwice applies an object, checks that it is settled, and removes it for the
+// next case.
+func applyTwice(ctx context.Context, admin client.Client, o *unstructured.Unstructured) error {
+	if err := admin.Create(ctx, o.DeepCopy(), client.DryRunAll, client.FieldValidation(metav1.FieldValidationStrict)); err != nil {
+		return fmt.Errorf("create: %w", err)
+	}
+	applier := apply.New(admin, apply.Options{})
+	if _, err := applier.Apply(ctx, o); err != nil {
+		return fmt.Errorf("apply: %w", err)
+	}
+	again, err := applier.Apply(ctx, o)
+	if err == nil && again.Outcome != apply.Unchanged {
+		err = errors.New(string(again.Outcome))
+	}
+	if err != nil {
+		return fmt.Errorf("apply again: %w", err)
+	}
+	return admin.Delete(ctx, o, client.PropagationPolicy(metav1.DeletePropagationBackground))
+}
+
+// checkRequirements compares what the component table requires with what the CRDs
+// define.
+func checkRequirements(t *testing.T, admin client.Client) {
+	t.Helper()
+	for _, component := range desired.Table() {
+		if component.Requires == "" || component.GVK.Kind == "Certificate" {
+			continue
 		}
-	})
+		crd := &unstructured.Unstructured{}
+		crd.SetAPIVersion("apiextensions.k8s.io/v1")
+		crd.SetKind("CustomResourceDefinition")
+		if err := admin.Get(t.Context(), client.ObjectKey{Name: component.Requires}, crd); err != nil {
+			t.Errorf("%s: %v", component.ID, err)
+			continue
+		}
+		if kind, _, err := unstructured.NestedString(crd.Object, "spec", "names", "kind"); err != nil || kind != component.GVK.Kind {
+			t.Errorf("%s requires %s, which is a %s, and renders a %s", component.ID, component.Requires, kind, component.GVK.Kind)
+		}
+	}
 }
 
 // startAPIServer starts a server with the CRDs of the kinds a tenant has.

@@ -6,6 +6,7 @@ package tenant_test
 import (
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -24,29 +25,45 @@ func TestMaaSAPIReadsItsVariables(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			in, got := load(t, name), build(t, name)
-			served := read(t, "SSL_CERT_DIR", container[appsv1.Deployment](t, got.tenant, "Deployment", func(d appsv1.Deployment) corev1.PodTemplateSpec { return d.Spec.Template }), nil)
-			if served.Namespace != in.Settings.InfraNamespace || served.TenantName != in.Tenant.Name || served.TenantUID != string(in.TenantUID) ||
-				served.SubscriptionNamespace != in.Config.Namespace || served.GatewayName != in.Tenant.Gateway.Name || served.GatewayNamespace != in.Tenant.Gateway.Namespace {
-				t.Errorf("serves %+v", served.General)
+			served := read(t, container(t, got.tenant, "Deployment", func(d appsv1.Deployment) corev1.PodTemplateSpec { return d.Spec.Template }), nil)
+			want := config.General{
+				Namespace: in.Settings.InfraNamespace, TenantName: in.Tenant.Name, TenantUID: string(in.TenantUID), SubscriptionNamespace: in.Config.Namespace,
+			}
+			general := config.General{
+				Namespace: served.Namespace, TenantName: served.TenantName, TenantUID: served.TenantUID, SubscriptionNamespace: served.SubscriptionNamespace,
+			}
+			if diff := cmp.Diff(want, general); diff != "" {
+				t.Errorf("serves (-want +got):\n%s", diff)
+			}
+			if served.GatewayName != in.Tenant.Gateway.Name || served.GatewayNamespace != in.Tenant.Gateway.Namespace {
+				t.Errorf("Gateway %s/%s, want %s", served.GatewayNamespace, served.GatewayName, in.Tenant.Gateway)
 			}
 			if !served.Secure || served.CertFile == "" || served.KeyFile == "" {
 				t.Errorf("TLS is %+v", served.TLS)
+			}
+			longest, retention := days(in)
+			if served.MaxExpirationDays != longest || served.RetentionDays != retention {
+				t.Errorf("keys: %+v, want %d and %d days", served.Keys, longest, retention)
 			}
 			if len(got.aiTenant) == 0 {
 				return
 			}
 			groups := []config.Group{config.GroupGeneral, config.GroupDatabase, config.GroupKeys}
-			job := container[batchv1.Job](t, got.aiTenant, "Job", func(j batchv1.Job) corev1.PodTemplateSpec { return j.Spec.Template })
-			revocation := read(t, "SSL_CERT_DIR", job, groups)
-			if revocation.DatabaseURLFile == "" {
-				t.Error("the revocation would ask the API server for the database, and has no token")
-			}
-			if keys := in.Config.Spec.APIKeys; keys != nil && (served.MaxExpirationDays != int(*keys.MaxExpirationDays) || served.RetentionDays != int(*keys.DeletionRetentionDays) ||
-				revocation.RetentionDays != int(*keys.DeletionRetentionDays)) {
-				t.Errorf("keys: %+v, revocation %+v, want %+v", served.Keys, revocation.Keys, keys)
+			job := read(t, container(t, got.aiTenant, "Job", func(j batchv1.Job) corev1.PodTemplateSpec { return j.Spec.Template }), groups)
+			if job.DatabaseURLFile == "" || job.RetentionDays != retention {
+				t.Errorf("revocation: database %q, %d days; it has no token to ask the API server for the database", job.DatabaseURLFile, job.RetentionDays)
 			}
 		})
 	}
+}
+
+// days are the longest life of keys that a case asks for, and the time they are kept
+// after their tenant.
+func days(in input) (longest, retention int) {
+	if keys := in.Config.Spec.APIKeys; keys != nil {
+		return int(*keys.MaxExpirationDays), int(*keys.DeletionRetentionDays)
+	}
+	return 90, 90
 }
 
 func container[T any](t *testing.T, objects []*unstructured.Unstructured, kind string, template func(T) corev1.PodTemplateSpec) corev1.Container {
@@ -73,9 +90,9 @@ func container[T any](t *testing.T, objects []*unstructured.Unstructured, kind s
 
 // read reads a container's variables as maas-api does. The variable of the standard
 // library is none of its settings.
-func read(t *testing.T, libraryVariable string, c corev1.Container, groups []config.Group) config.Config {
+func read(t *testing.T, c corev1.Container, groups []config.Group) config.Config {
 	t.Helper()
-	known := map[string]bool{libraryVariable: true}
+	known := map[string]bool{"SSL_CERT_DIR": true}
 	for _, s := range config.Settings() {
 		known[s.Env] = true
 	}
