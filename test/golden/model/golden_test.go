@@ -130,25 +130,6 @@ func TestTheRealCRDsAccept(t *testing.T) {
 			accept(t, name, object)
 		}
 	})
-	t.Run("as what the component table requires", func(t *testing.T) {
-		t.Parallel()
-		for _, component := range desired.Table() {
-			if component.Requires == "" {
-				continue
-			}
-			crd := &unstructured.Unstructured{}
-			crd.SetAPIVersion("apiextensions.k8s.io/v1")
-			crd.SetKind("CustomResourceDefinition")
-			if err := admin.Get(t.Context(), client.ObjectKey{Name: component.Requires}, crd); err != nil {
-				t.Errorf("%s: %v", component.ID, err)
-				continue
-			}
-			kind, _, err := unstructured.NestedString(crd.Object, "spec", "names", "kind")
-			if err != nil || kind != component.GVK.Kind {
-				t.Errorf("%s requires %s, which is a %s, and renders a %s", component.ID, component.Requires, kind, component.GVK.Kind)
-			}
-		}
-	})
 }
 
 // startAPIServer starts a server with Kuadrant's CRDs and the models' namespace.
