@@ -1,0 +1,225 @@
+// Copyright The maas-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package tenantconfig_test
+
+import (
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	gwapiv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
+	"github.com/opendatahub-io/maas-operator/internal/kuadrant"
+	"github.com/opendatahub-io/maas-operator/internal/tenancy"
+)
+
+var _ = Describe("the services of a tenant", Ordered, func() {
+	var red, blue tenantOf
+	// works is Degraded, because the cluster serves neither cert-manager nor Istio.
+	const works = "Degraded Reconciled"
+	warned := func(t tenantOf) string {
+		return meta.FindStatusCondition(t.config().Status.Conditions, string(v1alpha1.ConditionDegraded)).Message
+	}
+	maasAPI := func(t tenantOf) func() *appsv1.Deployment {
+		return func() *appsv1.Deployment {
+			d := &appsv1.Deployment{}
+			if err := suite.admin.Get(t.ctx, types.NamespacedName{Namespace: infraNamespace, Name: "maas-api-" + t.name}, d); err != nil {
+				return nil
+			}
+			return d
+		}
+	}
+	databaseVersion := func(t tenantOf) func() string {
+		return func() string {
+			if d := maasAPI(t)(); d != nil {
+				return d.Spec.Template.Annotations[v1alpha1.AnnotationDatabaseSecretVersion]
+			}
+			return ""
+		}
+	}
+	annotateObject := func(object client.Object, value string) {
+		GinkgoHelper()
+		Expect(suite.admin.Get(red.ctx, client.ObjectKeyFromObject(object), object)).To(Succeed())
+		before := object.DeepCopyObject().(client.Object)
+		object.SetAnnotations(map[string]string{v1alpha1.AnnotationManaged: value})
+		Expect(suite.admin.Patch(red.ctx, object, client.MergeFrom(before))).To(Succeed())
+	}
+
+	BeforeAll(func(ctx SpecContext) {
+		secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: infraNamespace, Name: v1alpha1.DatabaseSecretName}}
+		Expect(client.IgnoreNotFound(suite.admin.Delete(ctx, secret))).To(Succeed())
+		startOperator(ctx)
+		red, blue = newTenant(ctx, "red"), newTenant(ctx, "blue")
+	})
+
+	It("guards the Gateway before anything else is there", func() {
+		for _, t := range []tenantOf{red, blue} {
+			Eventually(t.state).Should(Equal("Failed PrerequisitesNotMet"))
+			Expect(t.existing()).To(Equal(t.guards(gatewayNamespace)), "nothing but the guards")
+			Expect(t.guards(gatewayNamespace)).To(HaveLen(2))
+		}
+	})
+
+	// W-23: the Secret wakes every tenant, not only the default one.
+	It("comes up in all tenants once the database is there", func(ctx SpecContext) {
+		provideDatabase(ctx, "postgresql://maas@db.example.com/maas")
+		for _, t := range []tenantOf{red, blue} {
+			Eventually(t.state).Should(Equal(works))
+			Expect(t.recorded()).To(Equal(t.existing()))
+			Expect(t.config().Finalizers).To(ContainElement(v1alpha1.FinalizerTenantCleanup))
+			Expect(warned(t)).To(And(ContainSubstring("cert-manager"), ContainSubstring("Istio")))
+		}
+	})
+
+	It("writes nothing when nothing is to be done", func() {
+		before := red.versions()
+		red.annotate("example.com/touched", "yes")
+		Eventually(func() string { return red.config().Annotations["example.com/touched"] }).Should(Equal("yes"))
+		blue.annotate(v1alpha1.AnnotationMaasAPIReplicas, "2") // Reconciled after red was.
+		Eventually(func() int32 { return *maasAPI(blue)().Spec.Replicas }).Should(Equal(int32(2)))
+		Eventually(blue.state).Should(Equal(works))
+		after := red.versions()
+		delete(before, "config")
+		delete(after, "config")
+		Expect(after).To(Equal(before))
+	})
+
+	// E-112, A85.
+	It("unites its warnings", func() {
+		red.annotate(v1alpha1.AnnotationMaasAPIReplicas, "many")
+		Eventually(func() string { return warned(red) }).Should(And(ContainSubstring(v1alpha1.AnnotationMaasAPIReplicas), ContainSubstring("cert-manager")))
+		red.annotate(v1alpha1.AnnotationMaasAPIReplicas, "")
+		Eventually(func() string { return warned(red) }).ShouldNot(ContainSubstring(v1alpha1.AnnotationMaasAPIReplicas))
+	})
+
+	It("puts back what somebody deleted", func() {
+		service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: infraNamespace, Name: "maas-api-red"}}
+		Expect(suite.admin.Delete(red.ctx, service)).To(Succeed())
+		Eventually(func() error { return suite.admin.Get(red.ctx, client.ObjectKeyFromObject(service), service) }).Should(Succeed())
+	})
+
+	It("restarts maas-api when the database's address changes", func(ctx SpecContext) {
+		before := databaseVersion(red)()
+		Expect(before).NotTo(BeEmpty())
+		provideDatabase(ctx, "postgresql://maas@other.example.com/maas")
+		for _, t := range []tenantOf{red, blue} {
+			Eventually(databaseVersion(t)).ShouldNot(Or(Equal(before), BeEmpty()))
+			Eventually(t.state).Should(Equal(works))
+		}
+	})
+
+	// E-143, E-144.
+	It("leaves alone what opted out, and what another controller owns", func() {
+		account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: infraNamespace, Name: "maas-api-red"}}
+		annotateObject(account, "false")
+		Eventually(func() string { return warned(red) }).Should(ContainSubstring("ServiceAccount " + infraNamespace + "/maas-api-red is annotated"))
+		service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: infraNamespace, Name: "maas-api-red"}}
+		Expect(suite.admin.Get(red.ctx, client.ObjectKeyFromObject(service), service)).To(Succeed())
+		before := service.DeepCopy()
+		service.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "ServiceAccount", Name: account.Name, UID: account.UID, Controller: new(true)}}
+		service.Spec.Ports[0].Port = 9999
+		Expect(suite.admin.Patch(red.ctx, service, client.MergeFrom(before))).To(Succeed())
+		Eventually(func() string { return warned(red) }).Should(ContainSubstring("Service " + infraNamespace + "/maas-api-red is owned by another controller"))
+		Expect(suite.admin.Get(red.ctx, client.ObjectKeyFromObject(service), service)).To(Succeed())
+		Expect(service.Spec.Ports[0].Port).To(Equal(int32(9999)))
+		Expect(suite.admin.Delete(red.ctx, service)).To(Succeed())
+		annotateObject(account, "true")
+		Eventually(func() string { return warned(red) }).ShouldNot(Or(ContainSubstring("is annotated"), ContainSubstring("is owned")))
+	})
+
+	// E-108.
+	It("does not touch an unmanaged tenant", func() {
+		red.annotate(v1alpha1.AnnotationManagementState, "Unmanaged")
+		Eventually(red.state).Should(Equal(" ManagementStateIdle"))
+		service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: infraNamespace, Name: "maas-api-red"}}
+		Expect(suite.admin.Delete(red.ctx, service)).To(Succeed())
+		blue.annotate(v1alpha1.AnnotationMaasAPIReplicas, "1")
+		Eventually(func() int32 { return *maasAPI(blue)().Spec.Replicas }).Should(Equal(int32(1)))
+		Expect(suite.admin.Get(red.ctx, client.ObjectKeyFromObject(service), service)).NotTo(Succeed())
+		red.annotate(v1alpha1.AnnotationManagementState, "")
+		Eventually(red.state).Should(Equal(works))
+	})
+
+	// A40.
+	It("releases the guards when the Gateway goes, but not one that opted out", func() {
+		deny := kuadrant.New(kuadrant.TokenRateLimitPolicy)
+		deny.SetNamespace(gatewayNamespace)
+		deny.SetName("gateway-default-deny-red")
+		annotateObject(deny, "false")
+		Eventually(func() string { return warned(red) }).Should(ContainSubstring("gateway-default-deny-red"))
+		Expect(suite.admin.Delete(red.ctx, &gwapiv1.Gateway{ObjectMeta: metav1.ObjectMeta{Namespace: gatewayNamespace, Name: "red"}})).To(Succeed())
+		Eventually(red.state).Should(Equal("Pending GatewayNotReady"))
+		Eventually(func() []string { return red.guards(gatewayNamespace) }).Should(Equal([]string{"TokenRateLimitPolicy " + gatewayNamespace + "/gateway-default-deny-red"}))
+		Expect(maasAPI(red)()).NotTo(BeNil(), "what runs stays")
+		annotateObject(deny, "true")
+		red.addGateway(gatewayNamespace)
+		Eventually(red.state).Should(Equal(works))
+		Expect(red.recorded()).To(Equal(red.existing()))
+	})
+
+	// W-48.
+	It("removes what is annotated so, and brings it back", func() {
+		red.annotate(v1alpha1.AnnotationManagementState, "Removed")
+		Eventually(red.state).Should(Equal("Pending Removed"))
+		Expect(red.existing()).To(BeEmpty())
+		Expect(red.recorded()).To(BeEmpty())
+		red.annotate(v1alpha1.AnnotationManagementState, "")
+		Eventually(red.state).Should(Equal(works))
+		Expect(red.recorded()).To(Equal(red.existing()))
+	})
+
+	// E-119: it would be taken for the default tenant's.
+	It("ignores a config of nobody", func(ctx SpecContext) {
+		Expect(suite.admin.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "nobodys"}})).To(Succeed())
+		nobodys := tenantOf{ctx: ctx, name: "nobodys", namespace: "nobodys"}
+		Expect(suite.admin.Create(ctx, nobodys.object())).To(Succeed())
+		blue.annotate("example.com/touched", "again")
+		Eventually(blue.state).Should(Equal(works))
+		Expect(nobodys.state()).To(BeEmpty())
+		Expect(nobodys.config().Finalizers).To(BeEmpty())
+	})
+
+	// E-104, E-105, W-30, A22.
+	It("takes a tenant down whose labels are gone, and leaves the others alone", func(ctx SpecContext) {
+		subscription := &v1alpha1.MaaSSubscription{
+			ObjectMeta: metav1.ObjectMeta{Namespace: red.namespace, Name: "held", Finalizers: []string{"example.com/held"}},
+			Spec: v1alpha1.MaaSSubscriptionSpec{
+				ModelRefs: []v1alpha1.ModelSubscription{{Namespace: "llm", Name: "granite", Unlimited: true}},
+			},
+		}
+		subscription.Spec.Owner.Groups = []v1alpha1.GroupReference{{Name: "engineers"}}
+		Expect(suite.admin.Create(ctx, subscription)).To(Succeed())
+		kept := blue.existing()
+		c := red.config()
+		before := c.DeepCopy()
+		c.Labels, c.Annotations = nil, nil
+		Expect(suite.admin.Patch(ctx, c, client.MergeFrom(before))).To(Succeed())
+		Expect(suite.admin.Delete(ctx, red.object())).To(Succeed())
+		Eventually(red.state).Should(Equal("Pending DeletionInProgress"))
+		Expect(maasAPI(red)()).NotTo(BeNil(), "services outlive subscriptions")
+		Expect(suite.admin.Get(ctx, client.ObjectKeyFromObject(subscription), subscription)).To(Succeed())
+		Expect(subscription.DeletionTimestamp).NotTo(BeNil())
+		subscription.Finalizers = nil
+		Expect(suite.admin.Update(ctx, subscription)).To(Succeed())
+		Eventually(red.state).Should(Equal("gone"))
+		Expect(red.existing()).To(BeEmpty())
+		Expect(blue.existing()).To(Equal(kept))
+	})
+
+	// W-13: what the AITenant made carries other labels and stays.
+	It("leaves to the AITenant what it made", func(ctx SpecContext) {
+		stamp := tenancy.StampOf(types.NamespacedName{Namespace: aitenantNamespace, Name: "blue"}, blue.namespace)
+		account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: blue.namespace, Name: "of-the-tenant", Labels: stamp.Labels}}
+		Expect(suite.admin.Create(ctx, account)).To(Succeed())
+		Expect(suite.admin.Delete(ctx, blue.object())).To(Succeed())
+		Eventually(blue.state).Should(Equal("gone"))
+		Expect(blue.existing()).To(BeEmpty())
+		Expect(suite.admin.Get(ctx, client.ObjectKeyFromObject(account), account)).To(Succeed())
+	})
+})
