@@ -113,13 +113,21 @@ func (r *Reconciler) place(ctx context.Context, s *scope, object *unstructured.U
 	case result.Outcome == apply.OptedOut:
 		s.note(fmt.Sprintf("%s is not managed because of its annotation %s=false: remove the annotation to hand it back.", describe(object), v1alpha1.AnnotationManaged))
 		return nil
-	case apierrors.IsInvalid(err) && object.GetKind() == "NetworkPolicy":
+	case refusesEgress(err):
 		s.fail(v1alpha1.ReasonApplyFailed, fmt.Sprintf("The cluster refuses %s: correct spec.networkPolicyEgressRules and spec.networkPolicyAdditionalEgressRules of Config %s. The last good one stays in place.", describe(object), v1alpha1.ConfigName))
 		return nil
 	case errors.Is(err, apply.ErrTerminating):
 		s.fail(v1alpha1.ReasonApplyFailed, describe(object)+" is being deleted and waits for finalizers that others put on it. Remove them, so that it can be made anew.")
 	}
 	return err
+}
+
+// refusesEgress holds when the API server finds fault with the egress rules of a
+// NetworkPolicy: its checks are stricter than those of a Config.
+func refusesEgress(err error) bool {
+	status, ok := errors.AsType[*apierrors.StatusError](err)
+	return ok && apierrors.IsInvalid(err) && status.ErrStatus.Details != nil &&
+		slices.ContainsFunc(status.ErrStatus.Details.Causes, func(c metav1.StatusCause) bool { return strings.HasPrefix(c.Field, "spec.egress") })
 }
 
 func describe(object *unstructured.Unstructured) string {

@@ -70,7 +70,7 @@ func plausible(hostport string) bool {
 // may hold one anywhere, and is not shown at all.
 func redact(address string) string {
 	parsed, err := url.Parse(address)
-	if err != nil || parsed.Scheme == "" || parsed.Opaque != "" {
+	if err != nil || parsed.Scheme == "" || parsed.Opaque != "" || strings.Contains(parsed.RequestURI(), "@") {
 		return hidden
 	}
 	query := parsed.Query()
