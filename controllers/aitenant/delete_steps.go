@@ -141,7 +141,7 @@ func drop(from, what map[string]string) {
 // removeFormerPolicy deletes the AuthPolicy that an earlier release put on the tenant's
 // Gateway, unless it opted out of management or the Gateway is another tenant's.
 func (r *Reconciler) removeFormerPolicy(ctx context.Context, s *scope) error {
-	gateway := aitenant.Gateway(s.tenant, r.Settings.Tenancy)
+	gateway := r.Settings.Tenancy.GatewayOf(s.tenant)
 	if ref := s.tenant.Status.GatewayRef; ref != nil && ref.Name != "" && ref.Namespace != "" {
 		gateway = types.NamespacedName{Namespace: ref.Namespace, Name: ref.Name}
 	}

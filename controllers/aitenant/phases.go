@@ -132,7 +132,7 @@ func (r *Reconciler) ensureFinalizer(ctx context.Context, s *scope) error {
 // findGateway looks for the Gateway that the spec names. Whether it works is said
 // elsewhere.
 func (r *Reconciler) findGateway(ctx context.Context, s *scope) error {
-	s.wanted = aitenant.Gateway(s.tenant, r.Settings.Tenancy)
+	s.wanted = r.Settings.Tenancy.GatewayOf(s.tenant)
 	_, served, err := r.APIs.Served(gateways())
 	if err != nil {
 		return apperr.Unchecked(v1alpha1.ReasonGatewayCheckFailed, err)

@@ -167,14 +167,14 @@ func (r *Reconciler) ofGateway(ctx context.Context, object client.Object) ([]typ
 
 func (r *Reconciler) wanting(ctx context.Context, gateway types.NamespacedName) ([]types.NamespacedName, error) {
 	return r.those(ctx, func(t *v1alpha1.AITenant) bool {
-		return aitenant.Gateway(t, r.Settings.Tenancy) == gateway || (t.Status.GatewayRef != nil && *t.Status.GatewayRef == gatewayRef(gateway))
+		return r.Settings.Tenancy.GatewayOf(t) == gateway || (t.Status.GatewayRef != nil && *t.Status.GatewayRef == gatewayRef(gateway))
 	})
 }
 
 // ofClaim lists the AITenant that has a claim and those that would like to.
 func (r *Reconciler) ofClaim(ctx context.Context, object client.Object) ([]types.NamespacedName, error) {
 	return r.those(ctx, func(t *v1alpha1.AITenant) bool {
-		wanted := aitenant.Gateway(t, r.Settings.Tenancy)
+		wanted := r.Settings.Tenancy.GatewayOf(t)
 		return t.Namespace == object.GetNamespace() &&
 			(tenancy.GatewayClaim(wanted.Namespace, wanted.Name) == object.GetName() || aitenant.OwnershipOf(object, t) == aitenant.Ours)
 	})

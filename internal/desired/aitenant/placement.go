@@ -39,13 +39,3 @@ func Place(t types.NamespacedName, settings tenancy.Settings, infraNamespace str
 func IsDefault(name string, settings tenancy.Settings) bool {
 	return settings.TenantNamespace(name) == settings.DefaultNamespace
 }
-
-// Gateway names the Gateway that the spec of an AITenant asks for: in the namespace of
-// Gateways, and of the AITenant's own name unless it says another.
-func Gateway(t *v1alpha1.AITenant, settings tenancy.Settings) types.NamespacedName {
-	key := types.NamespacedName{Namespace: settings.Gateway.Namespace, Name: t.Name}
-	if t.Spec.Gateway != nil && t.Spec.Gateway.Name != "" {
-		key.Name = t.Spec.Gateway.Name
-	}
-	return key
-}

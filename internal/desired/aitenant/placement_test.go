@@ -64,21 +64,3 @@ func TestPlace(t *testing.T) {
 		})
 	}
 }
-
-// E-37
-func TestGatewayIsNamedByTheSpecOrElseByTheTenant(t *testing.T) {
-	t.Parallel()
-	settings := tenancy.Settings{Gateway: types.NamespacedName{Namespace: "gateways", Name: "shared"}}
-	named := red()
-	named.Spec.Gateway = &v1alpha1.AITenantGatewayRef{Name: "other"}
-	empty := red()
-	empty.Spec.Gateway = &v1alpha1.AITenantGatewayRef{}
-	for want, tenant := range map[string]*v1alpha1.AITenant{"gateways/red": red(), "gateways/other": named} {
-		if got := aitenant.Gateway(tenant, settings).String(); got != want {
-			t.Errorf("Gateway() = %s, want %s", got, want)
-		}
-	}
-	if got := aitenant.Gateway(empty, settings); got.Name != "red" {
-		t.Errorf("an empty name is Gateway %s, want that of the tenant", got)
-	}
-}
