@@ -126,3 +126,16 @@ func TestPackagersFindTheTable(t *testing.T) {
 		t.Error("hack/images.yaml differs from internal/images/images.yaml, which the operator embeds")
 	}
 }
+
+func TestTheDocumentListsAllVariables(t *testing.T) {
+	t.Parallel()
+	content, err := os.ReadFile("../../docs/operations/images.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, image := range images.Table() {
+		if !strings.Contains(string(content), "`"+image.Env+"`") {
+			t.Errorf("docs/operations/images.md does not say what %s is", image.Env)
+		}
+	}
+}

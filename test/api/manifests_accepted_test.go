@@ -53,15 +53,27 @@ var _ = Describe("Manifests", func() {
 		Expect(err).NotTo(HaveOccurred())
 		shown := string(content)
 		Expect(shown).To(And(ContainSubstring("groups: [{name: data-scientists}]"), ContainSubstring("users: [system:serviceaccount:apps:bot]")))
-		accepted := 0
-		for _, after := range strings.Split(shown, "```yaml\n")[1:] {
-			document, _, _ := strings.Cut(after, "```")
-			expectAccepted(ctx, decode([]byte(document)))
-			accepted++
-		}
-		Expect(accepted).To(Equal(2))
+		Expect(expectShownAccepted(ctx, shown)).To(Equal(2))
+	})
+
+	It("accepts what the documents show about outgoing traffic", func(ctx SpecContext) {
+		content, err := os.ReadFile(filepath.Join(testenv.RepoRoot(), "docs", "operations", "network-policies.md"))
+		Expect(err).NotTo(HaveOccurred())
+		Expect(expectShownAccepted(ctx, string(content))).To(Equal(3))
 	})
 })
+
+// expectShownAccepted expects that the YAML in a document is accepted, and returns how
+// many blocks there are.
+func expectShownAccepted(ctx SpecContext, shown string) int {
+	GinkgoHelper()
+	blocks := strings.Split(shown, "```yaml\n")[1:]
+	for _, after := range blocks {
+		document, _, _ := strings.Cut(after, "```")
+		expectAccepted(ctx, decode([]byte(document)))
+	}
+	return len(blocks)
+}
 
 func decode(document []byte) *unstructured.Unstructured {
 	GinkgoHelper()

@@ -10,6 +10,7 @@ package netpol
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"net/netip"
 	"slices"
 
@@ -191,9 +192,7 @@ func (c Cluster) peerIs(namespace string, p *networkingv1.NetworkPolicyPeer, end
 
 func (c Cluster) namespaceLabels(name string) map[string]string {
 	out := map[string]string{corev1.LabelMetadataName: name}
-	for key, value := range c.Namespaces[name] {
-		out[key] = value
-	}
+	maps.Copy(out, c.Namespaces[name])
 	return out
 }
 

@@ -41,6 +41,7 @@ func TestTheClusterTakesEverythingFromTheOperator(t *testing.T) {
 		platform.OpenShift: rendered(t, platform.OpenShift), platform.Kubernetes: rendered(t, platform.Kubernetes), "golden files": rolesFirst(golden(t)),
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			ensureNamespaces(t, admin, written)
 			for _, object := range written {
 				applied(t, operator, object)
@@ -48,6 +49,7 @@ func TestTheClusterTakesEverythingFromTheOperator(t *testing.T) {
 		})
 	}
 	t.Run("but no role with more than the operator holds", func(t *testing.T) {
+		t.Parallel()
 		for _, document := range objects(
 			t,
 			`{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: more}, rules: [{apiGroups: [""], resources: [nodes], verbs: [delete]}]}`,

@@ -39,7 +39,8 @@ func TestGranted(t *testing.T) {
 		t.Fatalf("Granted() error = %v", err)
 	}
 	want := []rights.Right{
-		{Resource: "pods", Verb: "get"}, {Resource: "pods", Verb: "list"},
+		{Resource: "pods", Verb: "get"},
+		{Resource: "pods", Verb: "list"},
 		{Resource: "secrets", Verb: "get", Name: "db", Namespace: "a"},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

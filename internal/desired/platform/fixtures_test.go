@@ -4,6 +4,7 @@
 package platform_test
 
 import (
+	"sync"
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -48,9 +49,14 @@ func configured(tb testing.TB, on, spec string) platform.Input {
 	return in
 }
 
+// shared is one engine for all tests: it cannot be changed, and takes long to make.
+var shared = sync.OnceValues(func() (*render.Engine, error) {
+	return render.New(templates.FS, desired.Components(), render.WithImages(images.Development()))
+})
+
 func engine(tb testing.TB) *render.Engine {
 	tb.Helper()
-	e, err := render.New(templates.FS, desired.Components(), render.WithImages(images.Development()))
+	e, err := shared()
 	if err != nil {
 		tb.Fatalf("render.New() error = %v", err)
 	}

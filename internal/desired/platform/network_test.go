@@ -22,8 +22,8 @@ import (
 func neighbours() map[string]netpol.End {
 	pod := func(namespace string, labels ...string) netpol.End {
 		end := netpol.End{Namespace: namespace, Labels: map[string]string{}}
-		for i := 0; i < len(labels); i += 2 {
-			end.Labels[labels[i]] = labels[i+1]
+		for pair := range slices.Chunk(labels, 2) {
+			end.Labels[pair[0]] = pair[1]
 		}
 		return end
 	}

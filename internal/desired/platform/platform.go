@@ -5,6 +5,7 @@ package platform
 
 import (
 	"fmt"
+	"maps"
 
 	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
 	"github.com/opendatahub-io/maas-operator/internal/render"
@@ -106,8 +107,6 @@ func meta(name, namespace, component string) values.Meta {
 		v1alpha1.LabelComponent:        component,
 		v1alpha1.LabelModelsAsAService: "true",
 	}
-	for key, value := range tenancy.SharedTracking() {
-		labels[key] = value
-	}
+	maps.Copy(labels, tenancy.SharedTracking())
 	return values.Meta{Name: name, Namespace: namespace, Labels: labels}
 }
