@@ -10,7 +10,8 @@ SHELL := bash
 
 # What may be set on the command line:
 GO ?= go
-VERSION ?= 0.1.0
+# A release is built with VERSION=0.1.0: it has no image to fall back to.
+VERSION ?= 0.1.0-dev
 # ONCE=1 makes "run" end after the table.
 ONCE ?=
 # V=1 prints the output of passing tests too.

@@ -10,15 +10,16 @@ package version
 import (
 	"fmt"
 	"runtime"
+	"strings"
 )
 
-// development is the version of a build that nobody released.
-const development = "0.0.0-dev"
+// development ends the version of a build that nobody released.
+const development = "-dev"
 
 // The linker sets these three (see LDFLAGS in the Makefile); nothing else may
 // write them. A plain "go build" leaves the defaults.
 var (
-	version = development
+	version = "0.0.0-dev"
 	commit  = "unknown"
 	date    = "unknown"
 )
@@ -47,6 +48,6 @@ func (i Info) String() string {
 	return fmt.Sprintf("%s (commit %s, %s, %s)", i.Version, i.Commit, i.Date, i.GoVersion)
 }
 
-// Release tells whether somebody released this build. A release trusts nothing that
-// is only good for development.
-func (i Info) Release() bool { return i.Version != development }
+// Release tells whether somebody released this build: its version is not one of
+// development. A release trusts nothing that is only good for development.
+func (i Info) Release() bool { return !strings.HasSuffix(i.Version, development) }
