@@ -42,6 +42,22 @@ func prepareCluster(ctx context.Context) {
 	})).To(Succeed())
 }
 
+// destinationRules is a CustomResourceDefinition that takes anything.
+func destinationRules() *unstructured.Unstructured {
+	return &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+		"metadata": map[string]any{"name": "destinationrules.networking.istio.io"},
+		"spec": map[string]any{
+			"group": "networking.istio.io", "scope": "Namespaced",
+			"names": map[string]any{"plural": "destinationrules", "singular": "destinationrule", "kind": "DestinationRule", "listKind": "DestinationRuleList"},
+			"versions": []any{map[string]any{
+				"name": "v1", "served": true, "storage": true,
+				"schema": map[string]any{"openAPIV3Schema": map[string]any{"type": "object", "x-kubernetes-preserve-unknown-fields": true}},
+			}},
+		},
+	}}
+}
+
 // provideDatabase creates or replaces the Secret with the database's address.
 func provideDatabase(ctx context.Context, address string) {
 	GinkgoHelper()

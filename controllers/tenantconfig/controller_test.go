@@ -114,6 +114,39 @@ var _ = Describe("the services of a tenant", Ordered, func() {
 		}
 	})
 
+	// A wrong provider must not be taken for none, nor open the Gateway.
+	It("waits for a provider to be corrected, behind its guards", func(ctx SpecContext) {
+		owner := &v1alpha1.AITenant{ObjectMeta: metav1.ObjectMeta{Namespace: aitenantNamespace, Name: "red"}}
+		provide := func(issuer string) {
+			GinkgoHelper()
+			Expect(suite.admin.Get(ctx, client.ObjectKeyFromObject(owner), owner)).To(Succeed())
+			before := owner.DeepCopy()
+			owner.Spec.OIDC = &v1alpha1.TenantExternalOIDCConfig{IssuerURL: issuer, ClientID: "maas", TTL: 300}
+			Expect(suite.admin.Patch(ctx, owner, client.MergeFrom(before))).To(Succeed())
+		}
+		kept := red.existing()
+		provide("https://idp.example.com/?realm=maas")
+		Eventually(red.state).Should(Equal("Failed InvalidOIDC"))
+		Expect(red.existing()).To(Equal(kept))
+		guard := kuadrant.New(kuadrant.AuthPolicy)
+		guard.SetNamespace(gatewayNamespace)
+		guard.SetName("gateway-default-auth-red")
+		Expect(suite.admin.Delete(ctx, guard)).To(Succeed())
+		Eventually(red.existing).Should(Equal(kept))
+		provide("https://idp.example.com/realms/maas")
+		Eventually(red.state).Should(Equal(works))
+	})
+
+	// W-37: a kind that some clusters lack neither stops the tenant nor is forgotten.
+	It("writes objects of optional kinds once they are served", func(ctx SpecContext) {
+		Expect(suite.admin.Create(ctx, destinationRules())).To(Succeed())
+		Eventually(red.recorded).Should(ContainElement("DestinationRule " + gatewayNamespace + "/maas-api-backend-tls-red"))
+		Eventually(func() string { return warned(red) }).Should(And(ContainSubstring("cert-manager"), Not(ContainSubstring("Istio"))))
+		Expect(suite.admin.Delete(ctx, destinationRules())).To(Succeed())
+		Eventually(red.recorded).ShouldNot(ContainElement(ContainSubstring("DestinationRule")))
+		Eventually(red.state).Should(Equal(works))
+	})
+
 	// E-143, E-144.
 	It("leaves alone what opted out, and what another controller owns", func() {
 		account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: infraNamespace, Name: "maas-api-red"}}

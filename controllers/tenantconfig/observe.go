@@ -6,6 +6,7 @@ package tenantconfig
 import (
 	"context"
 	"fmt"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -150,7 +151,7 @@ func (r *Reconciler) policies(s *scope) tenantstatus.Observation {
 				result = waits(busy)
 			}
 			if !readiness.Until.IsZero() {
-				s.lookAgain(max(readiness.Until.Sub(r.Clock.Now()), objectsDelay))
+				s.lookAgain(max(readiness.Until.Sub(r.Clock.Now()), time.Second))
 			}
 		case result.State != metav1.ConditionFalse:
 			result = refuses("%s", readiness.Message)

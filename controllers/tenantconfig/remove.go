@@ -29,13 +29,9 @@ import (
 	"github.com/opendatahub-io/maas-operator/internal/kuadrant"
 )
 
-const (
-	// membersDelay is how long subscriptions and auth policies get for their finalizers,
-	// objectsDelay what the tenant's objects get, before we look again. Watches tell
-	// sooner as a rule.
-	membersDelay = 5 * time.Second
-	objectsDelay = time.Second
-)
+// goneDelay is how long what is being deleted gets for its finalizers before we look
+// again. Watches tell sooner as a rule.
+const goneDelay = 5 * time.Second
 
 // takeDown removes everything of a tenant whose config is being deleted: first what
 // its users made for it, then what runs, at last the policies that guarded it. Labels
@@ -52,7 +48,7 @@ func (r *Reconciler) takeDown(ctx context.Context, s *scope) error {
 		return err
 	}
 	if left {
-		s.lookAgain(membersDelay)
+		s.lookAgain(goneDelay)
 		return nil
 	}
 	s.deleting("The tenant's services are being removed.")
@@ -113,8 +109,9 @@ func (r *Reconciler) sweep(ctx context.Context, s *scope) (bool, error) {
 			}
 			return false, err
 		}
-		if first(deletions, apply.Deleted) != "" {
-			s.lookAgain(objectsDelay)
+		if waiting := first(deletions, apply.Deleted); waiting != "" {
+			s.facts.Halt.Message += " " + waiting + " is not gone yet."
+			s.lookAgain(goneDelay)
 			return false, nil
 		}
 	}
