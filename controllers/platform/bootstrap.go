@@ -87,7 +87,10 @@ func (r *Reconciler) createDefaultTenant(ctx context.Context, s *scope) error {
 		key := r.defaultConfigKey()
 		s.fail(v1alpha1.ReasonLegacyTenantMigrationFailed, fmt.Sprintf("AITenant %s cannot be made of Tenant %s: correct spec.externalOIDC and spec.gatewayRef.name of the Tenant, or create the AITenant yourself.", tenant.Name, key))
 		return nil
-	case err != nil:
+	case apierrors.IsForbidden(err): // Or refused by admission, for instance because the Gateway is another tenant's.
+		s.fail(v1alpha1.ReasonReconcileFailed, fmt.Sprintf("AITenant %s is refused: %v.", client.ObjectKeyFromObject(tenant), err))
+	}
+	if err != nil {
 		return fmt.Errorf("create AITenant %s: %w", client.ObjectKeyFromObject(tenant), err)
 	}
 	ctrl.LoggerFrom(ctx).Info("Created the default AITenant", "AITenant", client.ObjectKeyFromObject(tenant).String(), "migrated", legacy)

@@ -95,4 +95,14 @@ var _ = Describe("the default tenant", func() {
 		Expect(ownersOf(made)).To(Equal([]string{"Config default"}))
 		unmarked(ctx)
 	})
+
+	It("says what to correct when it cannot inherit", func(ctx SpecContext) {
+		legacy := &v1alpha1.Tenant{ObjectMeta: metav1.ObjectMeta{Namespace: tenantNamespace, Name: "default-tenant"}}
+		legacy.Spec.GatewayRef = &v1alpha1.TenantGatewayRef{Name: "No Name"}
+		Expect(suite.admin.Create(ctx, legacy)).To(Succeed())
+		install(ctx)
+		Eventually(says(ctx, "Ready")).Should(Equal("False/LegacyTenantMigrationFailed"))
+		Expect(now(message(ctx))).To(And(ContainSubstring("models-as-a-service/default-tenant"), ContainSubstring("spec.gatewayRef.name")))
+		Expect(now(policy(ctx, egressPolicy))).NotTo(BeNil(), "the shared objects do not wait")
+	})
 })

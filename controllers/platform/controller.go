@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"k8s.io/client-go/tools/events"
-	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -61,8 +60,6 @@ type Reconciler struct {
 	Settings Settings
 	// Events records transitions.
 	Events events.EventRecorder
-	// Clock times what a reconcile waits for.
-	Clock clock.Clock
 	// Metrics counts and measures; nil for none.
 	Metrics *metrics.Metrics
 }

@@ -154,15 +154,15 @@ func sharedKinds() []schema.GroupVersionKind {
 func (r *Reconciler) removeShared(ctx context.Context, s *scope) error {
 	pruned, err := r.Applier.Prune(ctx, s.inventory, nil, apply.PruneOptions{Tracking: tenancy.SharedTracking()})
 	s.inventory = pruned.Inventory
-	errs, deletions := []error{err}, pruned.Deletions
+	deletions := pruned.Deletions
 	for _, kind := range sharedKinds() {
-		more, err := r.Applier.DeleteAllByLabels(ctx, kind, tenancy.SharedTracking(), "")
-		errs, deletions = append(errs, err), append(deletions, more...)
+		more, listErr := r.Applier.DeleteAllByLabels(ctx, kind, tenancy.SharedTracking(), "")
+		err, deletions = errors.Join(err, listErr), append(deletions, more...)
 	}
 	for _, d := range deletions {
 		if d.Outcome == apply.OptedOut {
 			s.note(fmt.Sprintf("%s is annotated %s=false and stays behind: delete it when it is no longer needed.", d.Ref, v1alpha1.AnnotationManaged))
 		}
 	}
-	return errors.Join(errs...)
+	return err
 }

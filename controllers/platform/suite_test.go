@@ -15,7 +15,6 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
-	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -35,6 +34,7 @@ import (
 
 func TestPlatform(t *testing.T) {
 	RegisterFailHandler(Fail)
+	ctrl.SetLogger(GinkgoLogr)
 	SetDefaultEventuallyTimeout(20 * time.Second)
 	SetDefaultEventuallyPollingInterval(50 * time.Millisecond)
 	RunSpecs(t, "the installation on a real API server")
@@ -99,7 +99,7 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 			ControllerNamespace: controllerNamespace, InfraNamespace: infraNamespace, AITenantNamespace: aitenantNamespace,
 			DefaultTenantNamespace: tenantNamespace, GatewayNamespace: "openshift-ingress", GatewayName: gatewayName, Platform: "kubernetes",
 		},
-		Events: mgr.GetEventRecorder("maas-platform-controller"), Clock: clock.RealClock{},
+		Events: mgr.GetEventRecorder("maas-platform-controller"),
 	}
 	Expect(r.SetupWithManager(ctx, mgr)).To(Succeed())
 	run, stop := context.WithCancel(context.WithoutCancel(ctx))

@@ -5,18 +5,13 @@ package dbsecret
 
 import (
 	"net/netip"
-	"net/url"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-const (
-	// clusterDomain ends the names of Services.
-	clusterDomain = "svc.cluster.local"
-	// hidden stands for a password.
-	hidden = "xxxxx"
-)
+// clusterDomain ends the names of Services.
+const clusterDomain = "svc.cluster.local"
 
 // qualify gives each host without a domain in the address of a database the domain
 // of Services in the namespace. Only hosts change; everything around them stays byte
@@ -64,21 +59,4 @@ func qualifyHost(hostport, namespace string) string {
 func plausible(hostport string) bool {
 	at := strings.LastIndexByte(hostport, ':')
 	return at < 0 || strings.HasSuffix(hostport, "]") || strings.Trim(hostport[at+1:], "0123456789") == ""
-}
-
-// redact returns an address without its passwords, for a log. A text that is no URL
-// may hold one anywhere, and is not shown at all.
-func redact(address string) string {
-	parsed, err := url.Parse(address)
-	if err != nil || parsed.Scheme == "" || parsed.Opaque != "" || strings.Contains(parsed.RequestURI(), "@") {
-		return hidden
-	}
-	query := parsed.Query()
-	for name := range query {
-		if strings.Contains(strings.ToLower(name), "password") {
-			query.Set(name, hidden)
-			parsed.RawQuery = query.Encode()
-		}
-	}
-	return parsed.Redacted()
 }

@@ -43,7 +43,8 @@ type Options struct {
 
 // Copy makes the Secret in namespace To when it exists only in namespace From. A host
 // without a domain is given the one it had. Who may not read or write these Secrets
-// must make the copy himself; that is logged and no error.
+// must make the copy himself; that is logged and no error. No part of an address is
+// ever logged: a password may stand anywhere in one.
 func Copy(ctx context.Context, o Options) error {
 	if o.From == "" || o.To == "" || o.From == o.To {
 		return nil
@@ -74,7 +75,7 @@ func (o Options) copy(ctx context.Context) error {
 	if err := o.create(ctx, qualified); err != nil {
 		return err
 	}
-	ctrl.LoggerFrom(ctx).Info("Copied the Secret with the database's address", "from", o.From, "to", o.To, "address", redact(qualified))
+	ctrl.LoggerFrom(ctx).Info("Copied the Secret with the database's address", "from", o.From, "to", o.To, "hostQualified", qualified != address)
 	return nil
 }
 
