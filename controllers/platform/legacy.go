@@ -34,7 +34,7 @@ type legacyObject struct {
 // Deployment any more. It goes last, for it tells whether anything is left.
 func legacyObjects() []legacyObject {
 	return []legacyObject{
-		{gwapiv1.GroupVersion.WithKind("HTTPRoute"), "maas-api-route"},
+		{schema.GroupVersion(gwapiv1.GroupVersion).WithKind("HTTPRoute"), "maas-api-route"},
 		{corev1.SchemeGroupVersion.WithKind("Service"), "maas-api"},
 		{corev1.SchemeGroupVersion.WithKind("ConfigMap"), "maas-api-config"},
 		{appsv1.SchemeGroupVersion.WithKind("Deployment"), "maas-api"},
