@@ -64,7 +64,7 @@ func (r *Reconciler) ensureConfig(ctx context.Context, s *scope) error {
 		config, err = createOrRead(ctx, r, fresh, &v1alpha1.MaasTenantConfig{})
 		switch {
 		case apierrors.IsNotFound(err) || apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
-			s.stop(v1alpha1.AITenantPhasePending, v1alpha1.ReasonTenantNamespacePending, "The tenant's namespace is not there yet.")
+			s.stop(v1alpha1.ReasonTenantNamespacePending, "The tenant's namespace is not there yet.")
 			s.lookAgain(soon)
 			return nil
 		case err != nil:
@@ -134,9 +134,9 @@ func (r *Reconciler) awaitConfig(_ context.Context, s *scope) error {
 	ready := meta.FindStatusCondition(s.config.Status.Conditions, string(v1alpha1.ConditionReady))
 	switch {
 	case ready == nil || ready.ObservedGeneration != s.config.Generation:
-		s.stop(v1alpha1.AITenantPhasePending, v1alpha1.ReasonTenantConfigNotReady, "MaasTenantConfig "+s.configKey().String()+" is being set up.")
+		s.stop(v1alpha1.ReasonTenantConfigNotReady, "MaasTenantConfig "+s.configKey().String()+" is being set up.")
 	case ready.Status != metav1.ConditionTrue:
-		s.stop(v1alpha1.AITenantPhasePending, v1alpha1.ReasonTenantConfigNotReady,
+		s.stop(v1alpha1.ReasonTenantConfigNotReady,
 			fmt.Sprintf("MaasTenantConfig %s is not ready (%s): see its conditions.", s.configKey(), ready.Reason))
 	default:
 		s.say(v1alpha1.AITenantPhaseActive, conditions.True(v1alpha1.ReasonReconciled, "The tenant is set up."))

@@ -158,7 +158,7 @@ func (r *Reconciler) awaitFormerKeys(ctx context.Context, s *scope) error {
 	}
 	for _, stone := range all {
 		if stone.UID != s.tenant.UID && stone.Tenant == r.knownAs(s.tenant.Name) {
-			s.stop(v1alpha1.AITenantPhasePending, v1alpha1.ReasonFormerKeysPending, fmt.Sprintf(
+			s.stop(v1alpha1.ReasonFormerKeysPending, fmt.Sprintf(
 				"The API keys of an earlier tenant of this name are being revoked: see ConfigMap %s. Delete it if there are no such keys any more.", client.ObjectKeyFromObject(stone.object)))
 			s.lookAgain(soon)
 			return nil

@@ -77,9 +77,9 @@ func (s *scope) say(phase v1alpha1.AITenantPhase, ready conditions.Value) {
 }
 
 // stop ends the reconcile: something has to happen first, and will wake us.
-func (s *scope) stop(phase v1alpha1.AITenantPhase, reason v1alpha1.ConditionReason, message string) {
+func (s *scope) stop(reason v1alpha1.ConditionReason, message string) {
 	s.stopped = true
-	s.say(phase, conditions.False(reason, message))
+	s.say(v1alpha1.AITenantPhasePending, conditions.False(reason, message))
 }
 
 // set sets any condition.

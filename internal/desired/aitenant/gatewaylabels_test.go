@@ -38,7 +38,7 @@ func infra(owners string, labels ...string) *corev1.Namespace {
 	return ns
 }
 
-// E-73 to E-82, W-35
+// E-73 to E-82, W-35.
 func TestLabelForGateway(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
@@ -98,7 +98,7 @@ func emptyIsNone() cmp.Option {
 	return cmp.FilterValues(func(a, b map[string]string) bool { return len(a) == 0 && len(b) == 0 }, cmp.Ignore())
 }
 
-// E-79
+// E-79.
 func TestUnlabelForGateway(t *testing.T) {
 	t.Parallel()
 	ns := infra(`{"shared":["gateways/a","gateways/b"],"own":["a"]}`, "shared=s", "own=o")

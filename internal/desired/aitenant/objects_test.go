@@ -18,7 +18,7 @@ import (
 	"github.com/opendatahub-io/maas-operator/internal/tenancy"
 )
 
-// E-52, W-13, W-50
+// E-52, W-13, W-50.
 func TestMarkNamespace(t *testing.T) {
 	t.Parallel()
 	fresh := aitenant.NewNamespace(red(), "ai-tenant-red")
@@ -48,7 +48,7 @@ func TestMarkNamespace(t *testing.T) {
 	}
 }
 
-// E-70
+// E-70.
 func TestMarkClaimCompletesOneOfAnEarlierRelease(t *testing.T) {
 	t.Parallel()
 	want := aitenant.Claim(red(), types.NamespacedName{Namespace: "gateways", Name: "red"})
@@ -65,7 +65,7 @@ func TestMarkClaimCompletesOneOfAnEarlierRelease(t *testing.T) {
 	}
 }
 
-// E-66, E-64
+// E-66, E-64.
 func TestNamesOfATenant(t *testing.T) {
 	t.Parallel()
 	key := func(namespace, name string) types.NamespacedName {

@@ -15,14 +15,14 @@ import (
 type Ownership int
 
 const (
-	// Nobodys: no AITenant owns the object.
+	// Nobodys means that no AITenant owns the object.
 	Nobodys Ownership = iota
-	// Ours: the AITenant owns it.
+	// Ours means that the AITenant owns it.
 	Ours
-	// Former: it belonged to an earlier AITenant of the same name, which is gone: the
-	// API server keeps names apart.
+	// Former means that it belonged to an earlier AITenant of the same name, which is
+	// gone: the API server keeps names apart.
 	Former
-	// Others: another AITenant owns it, or something else altogether.
+	// Others means that another AITenant owns it, or something else altogether.
 	Others
 )
 

@@ -32,7 +32,7 @@ func controlled(meta metav1.ObjectMeta, apiVersion, kind, name, uid string) meta
 	return meta
 }
 
-// E-70, E-71, E-98, W-13
+// E-70, E-71, E-98, W-13.
 func TestOwnershipOf(t *testing.T) {
 	t.Parallel()
 	group := v1alpha1.GroupVersion.String()

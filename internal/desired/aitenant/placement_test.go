@@ -15,7 +15,7 @@ import (
 	"github.com/opendatahub-io/maas-operator/internal/tenancy"
 )
 
-// E-53 to E-57
+// E-53 to E-57.
 func TestPlace(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
