@@ -31,6 +31,10 @@ import (
 // there its own deletion is in charge.
 type tombstones struct{ *Reconciler }
 
+// Tombstones is the reconciler of tombstones that goes with one of AITenants, which sets
+// it up.
+func Tombstones(r *Reconciler) reconcile.Reconciler { return tombstones{r} }
+
 // setUpTombstones registers the controller.
 func (r *Reconciler) setUpTombstones(mgr ctrl.Manager) error {
 	t := tombstones{r}
