@@ -5,10 +5,8 @@ package stage
 
 import (
 	"context"
-	"path/filepath"
 	"slices"
 
-	"github.com/opendatahub-io/maas-operator/test/internal/samples"
 	"github.com/opendatahub-io/maas-operator/test/standins"
 	"github.com/opendatahub-io/maas-operator/test/testenv"
 )
@@ -26,7 +24,7 @@ func (s *Stage) Install(ctx context.Context, sets ...testenv.CRDSet) error {
 func (s *Stage) settleIn(ctx context.Context, sets []testenv.CRDSet) error {
 	s.crds = append(s.crds, sets...)
 	if slices.Contains(sets, testenv.GatewayAPI) {
-		if err := s.apply(ctx, "gateway.yaml"); err != nil {
+		if err := s.apply(ctx, sample("gateway.yaml")); err != nil {
 			return err
 		}
 	}
@@ -53,13 +51,4 @@ func (s *Stage) startStandins(ctx context.Context) (err error) {
 		s.Standins.Kuadrant, err = standins.StartKuadrant(ctx, config, s.options.Kuadrant)
 	}
 	return err
-}
-
-// apply applies a file of config/samples.
-func (s *Stage) apply(ctx context.Context, file string) error {
-	objects, err := testenv.ReadObjects(filepath.Join(testenv.RepoRoot(), "config", "samples", file))
-	if err != nil {
-		return err
-	}
-	return samples.Apply(ctx, s.Admin, objects)
 }

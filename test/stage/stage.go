@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -18,12 +19,13 @@ import (
 
 	inferencev1alpha1 "github.com/opendatahub-io/maas-operator/api/inference/v1alpha1"
 	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
+	"github.com/opendatahub-io/maas-operator/test/internal/samples"
 	"github.com/opendatahub-io/maas-operator/test/standins"
 	"github.com/opendatahub-io/maas-operator/test/testenv"
 	"github.com/opendatahub-io/maas-operator/test/workload"
 )
 
-// Names of the platform that [Start] creates, from config/samples.
+// Names of the platform that [Start] creates, from config/samples and testdata.
 const (
 	// TenantNamespace is where the default tenant's auth policies and
 	// subscriptions live.
@@ -164,13 +166,25 @@ func newClient(env *testenv.Env) (client.Client, error) {
 	return c, nil
 }
 
-// createPlatform applies the samples that stand for the platform and need no
-// CRDs but ours: namespaces and the default tenant, but no model.
+// createPlatform applies what stands for the platform and needs no CRDs but ours:
+// the namespaces of the samples and the default tenant, but no model.
 func (s *Stage) createPlatform(ctx context.Context) error {
-	for _, file := range []string{"namespaces.yaml", "tenant.yaml"} {
+	for _, file := range []string{sample("namespaces.yaml"), filepath.Join("test", "stage", "testdata", "tenant.yaml")} {
 		if err := s.apply(ctx, file); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// sample is a file of config/samples.
+func sample(file string) string { return filepath.Join("config", "samples", file) }
+
+// apply applies a file of the repository.
+func (s *Stage) apply(ctx context.Context, file string) error {
+	objects, err := testenv.ReadObjects(filepath.Join(testenv.RepoRoot(), file))
+	if err != nil {
+		return err
+	}
+	return samples.Apply(ctx, s.Admin, objects)
 }
