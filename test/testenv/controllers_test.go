@@ -4,6 +4,7 @@
 package testenv_test
 
 import (
+	"cmp"
 	"context"
 	"strings"
 
@@ -11,6 +12,7 @@ import (
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -18,6 +20,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/opendatahub-io/maas-operator/test/testenv"
 )
 
 var _ = Describe("The controllers", func() {
@@ -37,6 +41,34 @@ var _ = Describe("The controllers", func() {
 			err := admin.List(ctx, pods, client.InNamespace(namespace))
 			return pods.Items, err
 		}).Should(BeEmpty())
+	})
+
+	It("complete Jobs, but not those of programs under test", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		job := func(name string, labels map[string]string) *batchv1.Job {
+			return &batchv1.Job{
+				ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name},
+				Spec: batchv1.JobSpec{Template: corev1.PodTemplateSpec{
+					ObjectMeta: metav1.ObjectMeta{Labels: labels},
+					Spec: corev1.PodSpec{
+						RestartPolicy: corev1.RestartPolicyNever, Containers: []corev1.Container{{Name: "main", Image: "simulated"}},
+					},
+				}},
+			}
+		}
+		ours, others := job("ours", map[string]string{testenv.RunLabel: testenv.RunLabelValue}), job("others", nil)
+		Expect(admin.Create(ctx, ours)).To(Succeed())
+		ready := func() (int32, error) {
+			err := admin.Get(ctx, client.ObjectKeyFromObject(ours), ours)
+			return *cmp.Or(ours.Status.Ready, new(int32(0))), err
+		}
+		Eventually(ready).Should(BeEquivalentTo(1))
+		Expect(admin.Create(ctx, others)).To(Succeed())
+		Eventually(func() (int32, error) {
+			err := admin.Get(ctx, client.ObjectKeyFromObject(others), others)
+			return others.Status.Succeeded, err
+		}).Should(BeEquivalentTo(1))
+		Expect(ready()).To(BeEquivalentTo(1))
 	})
 
 	It("collect what a custom resource owned", func(ctx SpecContext) {

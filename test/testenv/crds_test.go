@@ -37,6 +37,7 @@ var _ = Describe("Installing CRDs", func() {
 			{Group: "config.openshift.io", Kind: "Authentication"},
 			{Group: "route.openshift.io", Kind: "Route"},
 			{Group: "operators.coreos.com", Kind: "ClusterServiceVersion"},
+			{Group: "cert-manager.io", Kind: "Certificate"},
 		} {
 			_, err := mapper.RESTMapping(kind)
 			Expect(err).NotTo(HaveOccurred())

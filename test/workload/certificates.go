@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"sync"
 	"time"
 
@@ -130,7 +131,7 @@ type pair struct{ cert, key, ca []byte }
 
 // issue makes a certificate for names of a Service, and for where it is here.
 func (r *Runner) issue(name string, hosts ...string) (pair, error) {
-	issued, err := r.options.Env.IssueCertificate("workload-"+name, append(hosts[:len(hosts):len(hosts)], loopback)...)
+	issued, err := r.options.Env.IssueCertificate("workload-"+name, append(slices.Clip(hosts), loopback)...)
 	if err != nil {
 		return pair{}, err
 	}

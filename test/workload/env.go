@@ -73,10 +73,18 @@ func valueFrom(pod *corev1.Pod, c *corev1.Container, source *corev1.EnvVarSource
 	switch {
 	case source.SecretKeyRef != nil:
 		ref := source.SecretKeyRef
-		return keyOf("Secret", pod.Namespace, ref.Name, ref.Key, isTrue(ref.Optional), from.secret)
+		values, err := optional(isTrue(ref.Optional), ref.Name, from.secret)
+		if value, found := values[ref.Key]; found || err != nil || isTrue(ref.Optional) {
+			return string(value), found, err
+		}
+		return "", false, fmt.Errorf("couldn't find key %s in Secret %s/%s", ref.Key, pod.Namespace, ref.Name)
 	case source.ConfigMapKeyRef != nil:
 		ref := source.ConfigMapKeyRef
-		return keyOf("ConfigMap", pod.Namespace, ref.Name, ref.Key, isTrue(ref.Optional), from.configMap)
+		values, err := optional(isTrue(ref.Optional), ref.Name, from.configMap)
+		if value, found := values[ref.Key]; found || err != nil || isTrue(ref.Optional) {
+			return string(value), found, err
+		}
+		return "", false, fmt.Errorf("couldn't find key %s in ConfigMap %s/%s", ref.Key, pod.Namespace, ref.Name)
 	case source.FieldRef != nil:
 		value, err := field(pod, source.FieldRef.FieldPath)
 		return value, true, err
@@ -86,18 +94,6 @@ func valueFrom(pod *corev1.Pod, c *corev1.Container, source *corev1.EnvVarSource
 	default:
 		return "", false, fmt.Errorf("its source is of a kind that is not understood here")
 	}
-}
-
-func keyOf(kind, namespace, name, key string, may bool, read func(string) (map[string][]byte, error)) (value string, found bool, err error) {
-	values, err := optional(may, name, read)
-	if err != nil {
-		return "", false, err
-	}
-	content, found := values[key]
-	if !found && !may {
-		return "", false, fmt.Errorf("couldn't find key %s in %s %s/%s", key, kind, namespace, name)
-	}
-	return string(content), found, nil
 }
 
 // field is a part of a Pod that the downward API offers.

@@ -117,7 +117,7 @@ var _ = Describe("maas-api", Ordered, func() {
 		Expect(used).NotTo(BeEmpty())
 	})
 
-	It("has an address here for each port of its Pod", func(ctx SpecContext) {
+	It("has an address here for each port of its Pod", func() {
 		c := runner.Containers(ns)
 		Expect(c).To(ContainElement(HaveField("Ports", And(HaveKey(BeEquivalentTo(8443)), HaveKey(BeEquivalentTo(9090))))))
 	})

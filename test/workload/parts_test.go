@@ -41,7 +41,9 @@ func TestExpand(t *testing.T) {
 func TestMountsAreRewrittenWherePathsBegin(t *testing.T) {
 	t.Parallel()
 	all, err := mounts(&corev1.Container{VolumeMounts: []corev1.VolumeMount{
-		{Name: "tmp", MountPath: "/tmp"}, {Name: "tls", MountPath: "/etc/tls/"}, {Name: "inner", MountPath: "/etc/tls/inner"},
+		{Name: "tmp", MountPath: "/tmp"},
+		{Name: "tls", MountPath: "/etc/tls/"},
+		{Name: "inner", MountPath: "/etc/tls/inner"},
 		{Name: "part", MountPath: "/etc/part", SubPath: "a/b"},
 	}}, func(name string) string { return "/tmp/here/" + name })
 	if err != nil {

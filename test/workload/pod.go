@@ -7,8 +7,10 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -77,6 +79,9 @@ func (r *Runner) newPod(object *corev1.Pod, ip string) *pod {
 	}
 	return p
 }
+
+// all are its containers in the order of their start.
+func (p *pod) all() []*container { return slices.Concat(p.init, p.main) }
 
 // wake has the Pod looked at.
 func (p *pod) wake() {
@@ -184,7 +189,7 @@ func (p *pod) advance(ctx context.Context) time.Duration {
 
 // begun tells whether any container was started.
 func (p *pod) begun() bool {
-	for _, c := range append(p.init[:len(p.init):len(p.init)], p.main...) {
+	for _, c := range p.all() {
 		if c.begun() {
 			return true
 		}
@@ -195,7 +200,7 @@ func (p *pod) begun() bool {
 // wait says why no container is started yet.
 func (p *pod) wait(ctx context.Context, reason, event, message string) {
 	p.warn(ctx, event, message)
-	for _, c := range append(p.init[:len(p.init):len(p.init)], p.main...) {
+	for _, c := range p.all() {
 		if !c.begun() {
 			c.state = waiting(reason, message)
 		}
@@ -301,20 +306,18 @@ func (p *pod) stop(grace time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.spec.RestartPolicy = corev1.RestartPolicyNever
-	var all sync.WaitGroup
-	for _, c := range append(p.init[:len(p.init):len(p.init)], p.main...) {
-		all.Go(func() { c.stop(p, grace) })
+	var work sync.WaitGroup
+	for _, c := range p.all() {
+		work.Go(func() { c.stop(p, grace) })
 	}
-	all.Wait()
+	work.Wait()
 }
 
 // connect lets Services lead to the Pod.
 func (p *pod) connect() {
 	ports := map[int32]string{}
 	for _, c := range p.main {
-		for port, address := range c.listeners {
-			ports[port] = address
-		}
+		maps.Copy(ports, c.listeners)
 	}
 	p.runner.network.join(p.ip, ports)
 }

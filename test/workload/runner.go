@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"os"
 	"path/filepath"
@@ -300,7 +301,7 @@ func (p *pod) public() []Container {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	var all []Container
-	for _, c := range append(p.init[:len(p.init):len(p.init)], p.main...) {
+	for _, c := range p.all() {
 		if c.starts > 0 {
 			all = append(all, c.public(p))
 		}
@@ -344,8 +345,6 @@ func (s stored) configMap(name string) (map[string][]byte, error) {
 	for key, value := range object.Data {
 		values[key] = []byte(value)
 	}
-	for key, value := range object.BinaryData {
-		values[key] = value
-	}
+	maps.Copy(values, object.BinaryData)
 	return values, nil
 }

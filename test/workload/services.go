@@ -97,27 +97,28 @@ func (n *network) address(ctx context.Context, s ServicePort) (string, error) {
 		return "", fmt.Errorf("serve %s/%s: %w", s.Namespace, s.Name, err)
 	}
 	n.listeners[s] = listener
-	n.work.Go(func() { n.accept(listener, s) })
+	life := context.WithoutCancel(ctx) // The network ends by close.
+	n.work.Go(func() { n.accept(life, listener, s) })
 	return listener.Addr().String(), nil
 }
 
-func (n *network) accept(listener net.Listener, s ServicePort) {
+func (n *network) accept(ctx context.Context, listener net.Listener, s ServicePort) {
 	for {
 		connection, err := listener.Accept()
 		if err != nil {
 			return // It was closed.
 		}
-		n.work.Go(func() { n.forward(connection, s) })
+		n.work.Go(func() { n.forward(ctx, connection, s) })
 	}
 }
 
 // forward joins a connection with one to a Pod that is ready. Without any it is
 // reset, as one is that a cluster refuses.
-func (n *network) forward(from net.Conn, s ServicePort) {
+func (n *network) forward(ctx context.Context, from net.Conn, s ServicePort) {
 	defer func() { _ = from.Close() }()
-	ctx, cancel := context.WithTimeout(context.Background(), dialTimeout)
+	dialling, cancel := context.WithTimeout(ctx, dialTimeout)
 	defer cancel()
-	to, err := n.dial(ctx, s)
+	to, err := n.dial(dialling, s)
 	if err != nil {
 		if tcp, ok := from.(*net.TCPConn); ok {
 			_ = tcp.SetLinger(0)
@@ -168,7 +169,7 @@ func (n *network) dial(ctx context.Context, s ServicePort) (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	var failed error = fmt.Errorf("no Pod of Service %s/%s is ready", s.Namespace, s.Name)
+	failed := fmt.Errorf("no Pod of Service %s/%s is ready", s.Namespace, s.Name)
 	for _, i := range rand.Perm(len(backends)) {
 		connection, err := new(net.Dialer).DialContext(ctx, "tcp4", backends[i])
 		if err == nil {
