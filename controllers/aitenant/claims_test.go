@@ -64,6 +64,7 @@ var _ = Describe("The Gateway of a tenant", func() {
 		loser.configReady()
 		Eventually(loser.says).Should(Equal(active))
 		Expect(winner.says(Default)).To(Equal(active))
+		Eventually(loser.events).Should(ConsistOf("Warning GatewayClaimFailed", "Normal TenantConfigNotReady", "Normal Reconciled"))
 	})
 
 	// E-65, W-35

@@ -65,6 +65,10 @@ var _ = Describe("Setting a tenant up", func() {
 			role := &rbacv1.Role{}
 			Expect(suite.admin.Get(ctx, key, role)).To(Succeed())
 			Expect(role.Rules).NotTo(BeEmpty())
+			for label, value := range stamp.Labels {
+				Expect(role.Labels).To(HaveKeyWithValue(label, value))
+			}
+			Expect(role.Annotations).To(And(HaveKeyWithValue(v1alpha1.AnnotationAITenantName, "red"), HaveKeyWithValue(v1alpha1.AnnotationAITenantNamespace, aitenantNamespace)))
 			for _, rule := range role.Rules {
 				Expect(append(append(rule.Verbs, rule.Resources...), rule.APIGroups...)).NotTo(ContainElement("*"))
 			}
@@ -199,7 +203,7 @@ var _ = Describe("Setting a tenant up", func() {
 		Eventually(w.says).Should(Equal(active))
 	})
 
-	It("puts a changed Role back, and refuses to take over one that is not the operator's", func(ctx SpecContext) {
+	It("puts a changed Role back", func(ctx SpecContext) {
 		w := newWorld(ctx, "roles")
 		w.up()
 		key := types.NamespacedName{Namespace: w.namespace, Name: "aitenant-roles-tenant-admin"}
@@ -212,6 +216,19 @@ var _ = Describe("Setting a tenant up", func() {
 			g.Expect(suite.admin.Get(ctx, key, role)).To(Succeed())
 			return role.Rules
 		}).Should(Equal(rules))
+	})
+
+	It("does not take over a Role that is somebody else's", func(ctx SpecContext) {
+		w := newWorld(ctx, "other-role")
+		Expect(suite.admin.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: w.namespace}})).To(Succeed())
+		role := &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "aitenant-other-role-tenant-admin"}}
+		Expect(suite.admin.Create(ctx, role)).To(Succeed())
+		w.gateway(w.name)
+		w.create()
+		Eventually(w.says).Should(Equal("Failed/False/RBACReconcileFailed"))
+		Expect(w.message(Default)).To(ContainSubstring(w.namespace + "/aitenant-other-role-tenant-admin"))
+		Expect(suite.admin.Get(ctx, client.ObjectKeyFromObject(role), role)).To(Succeed())
+		Expect(role.Rules).To(BeEmpty())
 	})
 })
 

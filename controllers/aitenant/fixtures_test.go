@@ -10,6 +10,7 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -186,4 +187,17 @@ func (w world) claim(gateway string) func(Gomega) *corev1.ConfigMap {
 		g.Expect(err).NotTo(HaveOccurred())
 		return c
 	}
+}
+
+// events are the events about the AITenant, each with its type.
+func (w world) events(g Gomega) []string {
+	var list eventsv1.EventList
+	g.Expect(suite.admin.List(w.ctx, &list, client.InNamespace(aitenantNamespace))).To(Succeed())
+	var reasons []string
+	for i := range list.Items {
+		if e := &list.Items[i]; e.Regarding.Kind == v1alpha1.KindAITenant && e.Regarding.Name == w.name {
+			reasons = append(reasons, e.Type+" "+e.Reason)
+		}
+	}
+	return reasons
 }
