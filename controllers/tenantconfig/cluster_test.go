@@ -80,9 +80,9 @@ type tenantOf struct {
 func newTenant(ctx context.Context, name string) tenantOf {
 	GinkgoHelper()
 	t := tenantOf{ctx: context.WithoutCancel(ctx), name: name, namespace: "ai-tenant-" + name}
-	Expect(suite.admin.Create(t.ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: t.namespace}})).To(Succeed())
+	Expect(suite.admin.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: t.namespace}})).To(Succeed())
 	t.addGateway(gatewayNamespace)
-	Expect(suite.admin.Create(t.ctx, &v1alpha1.AITenant{ObjectMeta: metav1.ObjectMeta{Namespace: aitenantNamespace, Name: name}})).To(Succeed())
+	Expect(suite.admin.Create(ctx, &v1alpha1.AITenant{ObjectMeta: metav1.ObjectMeta{Namespace: aitenantNamespace, Name: name}})).To(Succeed())
 	t.moveTo(gatewayNamespace)
 	t.addConfig()
 	return t
@@ -178,10 +178,16 @@ func (t tenantOf) recorded() []string {
 func operands() []schema.GroupVersionKind {
 	rights := func(kind string) schema.GroupVersionKind { return rbacv1.SchemeGroupVersion.WithKind(kind) }
 	return []schema.GroupVersionKind{
-		{Version: "v1", Kind: "ServiceAccount"}, {Version: "v1", Kind: "Service"},
-		{Group: "apps", Version: "v1", Kind: "Deployment"}, {Group: "batch", Version: "v1", Kind: "CronJob"},
-		rights("Role"), rights("RoleBinding"), rights("ClusterRoleBinding"),
-		{Group: gwapiv1.GroupName, Version: "v1", Kind: "HTTPRoute"}, kuadrant.AuthPolicy, kuadrant.TokenRateLimitPolicy,
+		{Version: "v1", Kind: "ServiceAccount"},
+		{Version: "v1", Kind: "Service"},
+		{Group: "apps", Version: "v1", Kind: "Deployment"},
+		{Group: "batch", Version: "v1", Kind: "CronJob"},
+		rights("Role"),
+		rights("RoleBinding"),
+		rights("ClusterRoleBinding"),
+		{Group: gwapiv1.GroupName, Version: "v1", Kind: "HTTPRoute"},
+		kuadrant.AuthPolicy,
+		kuadrant.TokenRateLimitPolicy,
 	}
 }
 

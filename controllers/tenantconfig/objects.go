@@ -38,10 +38,7 @@ func (r *Reconciler) guard(ctx context.Context, s *scope) error {
 	if _, user := apperr.AsUser(err); err != nil && !user {
 		return s.unbuildable(err)
 	}
-	if s.guards, err = r.render(s, s.writable(out.Guard)); err != nil || s.stopped {
-		return err
-	}
-	return r.place(ctx, s, s.guards)
+	return r.place(ctx, s, r.render(s, s.writable(out.Guard)))
 }
 
 // compute decides what should exist, and renders it. Nothing is written unless all of
@@ -57,8 +54,8 @@ func (r *Reconciler) compute(ctx context.Context, s *scope) (err error) {
 	for _, w := range out.Warnings {
 		s.warn(w.Reason, w.Message)
 	}
-	s.objects, err = r.render(s, slices.Concat(out.Guard, out.Workload))
-	return err
+	s.objects = r.render(s, slices.Concat(out.Guard, out.Workload))
+	return nil
 }
 
 // unbuildable puts an error of the pure part into words.
@@ -71,17 +68,18 @@ func (s *scope) unbuildable(err error) error {
 	return err
 }
 
-// render makes objects of requests. What cannot be rendered stops the reconcile.
-func (r *Reconciler) render(s *scope, requests []render.Request) ([]*unstructured.Unstructured, error) {
+// render makes objects of requests. What cannot be rendered stops the reconcile:
+// trying again renders the same.
+func (r *Reconciler) render(s *scope, requests []render.Request) []*unstructured.Unstructured {
 	objects, err := r.Engine.RenderAll(requests)
 	if err != nil {
 		s.fail(v1alpha1.ReasonPlatformReconcileFailed, fmt.Sprintf("The tenant's objects could not be rendered: %v. What runs stays in place.", err))
-		return nil, nil // Trying again renders the same.
+		return nil
 	}
 	for _, object := range objects {
 		s.claim(object)
 	}
-	return objects, nil
+	return objects
 }
 
 // claim makes the config the owner of the Roles and RoleBindings in its own namespace.

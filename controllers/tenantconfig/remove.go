@@ -178,22 +178,22 @@ func (r *Reconciler) prune(ctx context.Context, s *scope) error {
 	if len(recorded.Without(wanted)) == 0 {
 		return nil
 	}
-	var errs []error
 	for _, of := range []func(schema.GroupKind) bool{unguarding, guarding} {
-		if errors.Join(errs...) != nil {
-			break // What guards stays as long as what it may guard.
-		}
 		kept := wanted.Union(part(recorded, func(kind schema.GroupKind) bool { return !of(kind) }))
-		pruned, err := r.Applier.Prune(ctx, recorded, kept, apply.PruneOptions{Tracking: tracking(s.config)})
+		// The tenant works all the same: the error is for the work queue, once the status
+		// is written.
+		var pruned apply.Pruned
+		pruned, s.unpruned = r.Applier.Prune(ctx, recorded, kept, apply.PruneOptions{Tracking: tracking(s.config)})
 		r.reportLeftBehind(ctx, s, pruned.Deletions)
 		if failed := first(pruned.Deletions, apply.Failed); failed != "" {
 			s.warn(v1alpha1.ReasonRemovalBlocked, failed+" is no longer wanted and could not be removed; see the controller's log. It is tried again.")
 		}
 		recorded = pruned.Inventory
-		errs = append(errs, err)
+		if s.unpruned != nil {
+			break // What guards stays as long as what it may guard.
+		}
 	}
 	s.config.Status.Inventory = recorded.Entries()
-	s.unpruned = errors.Join(errs...)
 	return nil
 }
 

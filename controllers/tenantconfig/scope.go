@@ -11,7 +11,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 	gwapiv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
@@ -35,8 +34,8 @@ type scope struct {
 	gateway *gwapiv1.Gateway
 	// served tells by name of the CRD which of the kinds of others are served.
 	served map[string]bool
-	// guards are the policies of the Gateway, objects everything that is wanted.
-	guards, objects []*unstructured.Unstructured
+	// objects are everything that is wanted.
+	objects []*unstructured.Unstructured
 	// placed are the objects that were tried to be brought in place, live what was last
 	// seen of them.
 	placed map[apply.Ref]bool
@@ -67,9 +66,6 @@ func newScope(config *v1alpha1.MaasTenantConfig) *scope {
 		},
 	}
 }
-
-// key names the config.
-func (s *scope) key() types.NamespacedName { return client.ObjectKeyFromObject(s.config) }
 
 // recorded is the inventory that the API server holds.
 func (s *scope) recorded() apply.Inventory { return apply.InventoryFrom(s.config.Status.Inventory) }

@@ -120,13 +120,14 @@ type optional struct {
 func (r *Reconciler) watchOptional(ctx context.Context, mgr ctrl.Manager, c controller.Controller) error {
 	everything := func(_, _ client.Object) bool { return true }
 	untyped := func(kind schema.GroupVersionKind) client.Object { return operand(kind) }
-	watched := []optional{
-		{gateways, func(schema.GroupVersionKind) client.Object { return &gwapiv1.Gateway{} }, r.ofGateway, everything},
-		{externalModels, func(schema.GroupVersionKind) client.Object { return &inferencev1alpha1.ExternalModel{} }, r.ofExternalModel, formatChanged},
-		{authorinos, untyped, r.all, trigger.NewGeneration},
-		{dataScienceClusters, untyped, r.all, everything},
-	}
 	apis, _ := written()
+	watched := make([]optional, 0, len(apis)+4)
+	watched = append(watched,
+		optional{gateways, func(schema.GroupVersionKind) client.Object { return &gwapiv1.Gateway{} }, r.ofGateway, everything},
+		optional{externalModels, func(schema.GroupVersionKind) client.Object { return &inferencev1alpha1.ExternalModel{} }, r.ofExternalModel, formatChanged},
+		optional{authorinos, untyped, r.all, trigger.NewGeneration},
+		optional{dataScienceClusters, untyped, r.all, everything},
+	)
 	for _, api := range apis {
 		watched = append(watched, optional{api, untyped, ofOperand, everything})
 	}

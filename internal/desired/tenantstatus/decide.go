@@ -136,7 +136,7 @@ func (v *verdict) provided() {
 // degraded is the union of all warnings, those about prerequisites first: none
 // hides another.
 func (v *verdict) degraded(f Facts) bool {
-	var all []Warning
+	all := make([]Warning, 0, len(f.Prerequisites.Warnings)+len(f.Warnings))
 	for _, message := range f.Prerequisites.Warnings {
 		all = append(all, Warning{v1alpha1.ReasonPrerequisitesWarning, message})
 	}
@@ -154,7 +154,7 @@ func (v *verdict) degraded(f Facts) bool {
 }
 
 func messages(warnings []Warning) []string {
-	var texts []string
+	texts := make([]string, 0, len(warnings))
 	for _, w := range warnings {
 		texts = append(texts, w.Message)
 	}

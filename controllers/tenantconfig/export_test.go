@@ -1,0 +1,37 @@
+// Copyright The maas-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package tenantconfig
+
+import (
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	gwapiv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/opendatahub-io/maas-operator/internal/apply"
+	"github.com/opendatahub-io/maas-operator/internal/desired/tenantstatus"
+)
+
+// MonitoringProblem is for the tests.
+var MonitoringProblem = monitoringProblem
+
+// seen is the scope after an object was written and seen.
+func seen(object *unstructured.Unstructured) *scope {
+	return &scope{
+		objects: []*unstructured.Unstructured{object},
+		live:    map[apply.Ref]*unstructured.Unstructured{apply.InventoryOf(object)[0]: object},
+	}
+}
+
+// JudgeDeployment is for the tests.
+func JudgeDeployment(object *unstructured.Unstructured) (tenantstatus.Observation, error) {
+	return seen(object).deployment()
+}
+
+// JudgeRoute is for the tests.
+func JudgeRoute(object *unstructured.Unstructured, gateway *gwapiv1.Gateway) (tenantstatus.Observation, error) {
+	s := seen(object)
+	s.gateway = gateway
+	s.input.Tenant.Gateway = types.NamespacedName{Namespace: gateway.Namespace, Name: gateway.Name}
+	return s.route()
+}
