@@ -64,6 +64,9 @@ func chosen(o Options) []string {
 	return []string{"--controllers=*,-platform,-aitenant,-tenantconfig"}
 }
 
+// Configure adds arguments from the next start on; of two the last counts.
+func (o *Operator) Configure(args ...string) { o.args = append(o.args, args...) }
+
 // Start runs the program and returns when it is ready.
 func (o *Operator) Start(ctx context.Context) error {
 	if o.process != nil && o.process.Alive() {

@@ -48,8 +48,8 @@ type Options struct {
 	// Args are further arguments of the operator; of two the last counts.
 	Args []string
 	// Tenants also runs the controllers of tenants and of the installation. Without
-	// them the suite says itself what tenants there are, in the statuses of their
-	// objects.
+	// them the default tenant is there as they would leave it, and the suite says
+	// itself what others there are, in the statuses of their objects.
 	Tenants bool
 	// Env are settings of its process besides PATH, as NAME=value.
 	Env []string
@@ -116,7 +116,7 @@ func Start(ctx context.Context, o Options) (_ *Stage, err error) {
 	if s.Admin, err = newClient(s.Env); err != nil {
 		return nil, err
 	}
-	if err := s.createPlatform(ctx); err != nil {
+	if err := s.createPlatform(ctx, o); err != nil {
 		return nil, err
 	}
 	if err := s.store(ctx, o.Stored); err != nil {
@@ -167,9 +167,14 @@ func newClient(env *testenv.Env) (client.Client, error) {
 }
 
 // createPlatform applies what stands for the platform and needs no CRDs but ours:
-// the namespaces of the samples and the default tenant, but no model.
-func (s *Stage) createPlatform(ctx context.Context) error {
-	for _, file := range []string{sample("namespaces.yaml"), filepath.Join("test", "stage", "testdata", "tenant.yaml")} {
+// the namespaces of the samples and the default tenant, unless its controllers see
+// to it. There is no model.
+func (s *Stage) createPlatform(ctx context.Context, o Options) error {
+	files := []string{sample("namespaces.yaml")}
+	if !o.Tenants {
+		files = append(files, filepath.Join("test", "stage", "testdata", "tenant.yaml"))
+	}
+	for _, file := range files {
 		if err := s.apply(ctx, file); err != nil {
 			return err
 		}
