@@ -65,8 +65,8 @@ func short(v any) any {
 func shorten(v reflect.Value) {
 	switch v.Kind() {
 	case reflect.Struct:
-		for i := range v.NumField() {
-			shorten(v.Field(i))
+		for _, field := range v.Fields() {
+			shorten(field)
 		}
 	case reflect.Slice:
 		if n := v.Len(); n > 2 {
