@@ -216,7 +216,8 @@ const (
 	// ControllerDeploymentName is the name of the operator's Deployment.
 	ControllerDeploymentName = "maas-controller"
 	// DatabaseSecretName is the name of the Secret with the database's address, in the
-	// infrastructure namespace, and DatabaseSecretKey its key.
+	// infrastructure namespace.
 	DatabaseSecretName = "maas-db-config"
-	DatabaseSecretKey  = "DB_CONNECTION_URL"
+	// DatabaseSecretKey is the key in it that holds the address.
+	DatabaseSecretKey = "DB_CONNECTION_URL"
 )
