@@ -6,6 +6,7 @@ package tenantconfig_test
 import (
 	"context"
 	"errors"
+	"slices"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -111,13 +112,19 @@ func (t tenantOf) rest() {
 }
 
 // survives has operators do what there is to do, each killed after its first write,
-// and returns how many it took. All that exists is on the inventory at any time.
+// and returns how many it took. At any time all that exists is on the inventory, and a
+// route to maas-api has its policies.
 func (t tenantOf) survives() int {
 	GinkgoHelper()
 	for killed := range 60 {
 		m := &mortal{budget: 1}
 		t.live(m)
 		Expect(t.recorded()).To(ContainElements(t.existing()), "what exists after write %d must be recorded", killed+1)
+		if existing := t.existing(); slices.Contains(existing, "HTTPRoute "+infraNamespace+"/maas-api-route-"+t.name) {
+			Expect(existing).To(ContainElement("AuthPolicy "+infraNamespace+"/maas-api-auth-policy-"+t.name), "after write %d", killed+1)
+			Expect(append(t.guards(gatewayNamespace), t.guards(otherGatewayNamespace)...)).To(ContainElements(
+				HavePrefix("AuthPolicy "), HavePrefix("TokenRateLimitPolicy ")), "after write %d", killed+1)
+		}
 		if m.writes <= m.budget {
 			return killed
 		}

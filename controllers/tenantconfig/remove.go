@@ -194,7 +194,7 @@ func (r *Reconciler) prune(ctx context.Context, s *scope) error {
 		}
 	}
 	s.config.Status.Inventory = recorded.Entries()
-	return nil
+	return nil //nolint:nilerr // Documented above: the error goes to the work queue later.
 }
 
 // releaseGuards removes the policies of Gateways that no longer exist. Those of a
