@@ -61,6 +61,18 @@ func (r *Replica) InternalOnly() Client {
 	return c
 }
 
+// NewClient returns a client that is nobody, of a service that no stage started. Its
+// exchanges are not checked.
+func NewClient(base string, transport http.RoundTripper) Client {
+	return Client{
+		base: base, internal: base, used: &Ledger{}, header: http.Header{}, plain: transport,
+		http: &http.Client{
+			Transport: transport, Timeout: requestTimeout,
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		},
+	}
+}
+
 // client returns a client whose exchanges are checked.
 func (s *Stage) client(base, internal string, transport http.RoundTripper) Client {
 	return Client{

@@ -67,6 +67,9 @@ func chosen(o Options) []string {
 // Configure adds arguments from the next start on; of two the last counts.
 func (o *Operator) Configure(args ...string) { o.args = append(o.args, args...) }
 
+// Setenv changes a setting of its process from the next start on.
+func (o *Operator) Setenv(name, value string) { o.environment = append(o.environment, name+"="+value) }
+
 // Start runs the program and returns when it is ready.
 func (o *Operator) Start(ctx context.Context) error {
 	if o.process != nil && o.process.Alive() {
