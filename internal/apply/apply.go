@@ -235,7 +235,9 @@ func (a *Applier) updateFields(ctx context.Context, c *call) (*unstructured.Unst
 	obj := c.live.DeepCopy()
 	if a.inherit(obj) {
 		c.count(false)
-		if err := a.client.Update(ctx, obj, client.FieldOwner(a.owner)); err != nil {
+		// A patch sends nothing but the record of ownership, and needs no other right than applying does.
+		patch := client.MergeFromWithOptions(c.live, client.MergeFromWithOptimisticLock{})
+		if err := a.client.Patch(ctx, obj, patch, client.FieldOwner(a.owner)); err != nil {
 			return nil, fmt.Errorf("take over the fields of %s: %w", c, err)
 		}
 	}

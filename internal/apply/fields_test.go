@@ -163,7 +163,7 @@ var _ = Describe("Fields of an object that is not protected", func() {
 		f.requests(ctx)
 
 		f.apply(ctx, desired, apply.Updated)
-		Expect(f.requests(ctx)).To(Equal([]string{"update", "patch"}))
+		Expect(f.requests(ctx)).To(Equal([]string{"patch", "patch"})) // The right to update is held for protected kinds only.
 		after := cached(ctx, desired)
 		Expect(container(after, 0)["env"]).To(Equal(container(desired, 0)["env"]))
 		Expect(field(after, "spec", "minReadySeconds")).To(BeNil())
