@@ -17,7 +17,7 @@ import (
 	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
 )
 
-// +kubebuilder:rbac:groups=apps,resources=deployments,resourceNames=maas-controller,verbs=get;list;watch;patch
+// +kubebuilder:rbac:groups=apps,resources=deployments,verbs=get;list;watch;patch
 
 // yes is the value of annotations that say that something is so.
 const yes = "true"

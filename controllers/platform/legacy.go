@@ -19,10 +19,11 @@ import (
 	"github.com/opendatahub-io/maas-operator/internal/fetch"
 )
 
-// +kubebuilder:rbac:groups=apps,resources=deployments,resourceNames=maas-api,verbs=get;delete
-// +kubebuilder:rbac:groups="",resources=services,resourceNames=maas-api,verbs=get;delete
-// +kubebuilder:rbac:groups="",resources=configmaps,resourceNames=maas-api-config,verbs=get;delete
-// +kubebuilder:rbac:groups=gateway.networking.k8s.io,resources=httproutes,resourceNames=maas-api-route,verbs=get;delete
+// Only the objects of these names are touched. The rights name none: those of other
+// controllers to the same kinds cannot, and would cover any that do.
+// +kubebuilder:rbac:groups=apps,resources=deployments,verbs=get;delete
+// +kubebuilder:rbac:groups="",resources=services;configmaps,verbs=get;delete
+// +kubebuilder:rbac:groups=gateway.networking.k8s.io,resources=httproutes,verbs=get;delete
 
 // legacyObject names one object of the maas-api of an earlier release.
 type legacyObject struct {

@@ -69,7 +69,7 @@ func DetectPlatform(d Discovery, asked Platform) (Platform, error) {
 // issuer was not changed.
 const DefaultAudience = "https://kubernetes.default.svc"
 
-// +kubebuilder:rbac:groups=config.openshift.io,resources=authentications,verbs=get
+// +kubebuilder:rbac:groups=config.openshift.io,resources=authentications,resourceNames=cluster,verbs=get
 
 // Audience returns the audience of the cluster's ServiceAccount tokens. On
 // OpenShift an administrator can change it, in Authentication/cluster; the reader
