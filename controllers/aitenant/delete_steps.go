@@ -66,8 +66,9 @@ func (r *Reconciler) removeConfig(ctx context.Context, s *scope) (waiting string
 // removeRoles deletes the Roles of the tenant's administrators, and the RoleBindings of
 // the same names that earlier releases made. Those of users stay.
 func (r *Reconciler) removeRoles(ctx context.Context, s *scope) error {
-	var errs []error
-	for _, key := range s.roleKeys() {
+	keys := s.roleKeys()
+	errs := make([]error, 0, 2*len(keys))
+	for _, key := range keys {
 		for _, object := range []client.Object{&rbacv1.RoleBinding{}, &rbacv1.Role{}} {
 			live, err := fetch.Optional(ctx, r.APIReader, key, object)
 			if err == nil && live != nil && owned(live, s) && live.GetAnnotations()[v1alpha1.AnnotationManaged] != "false" {

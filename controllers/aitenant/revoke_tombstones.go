@@ -75,8 +75,9 @@ func (r *Reconciler) raise(ctx context.Context, stone aitenant.Tombstone) (aiten
 
 // lower removes the tombstone of a tenant whose keys are revoked, or are not its own.
 func (r *Reconciler) lower(ctx context.Context, uid types.UID) error {
-	var errs []error
-	for _, place := range r.stonePlaces() {
+	places := r.stonePlaces()
+	errs := make([]error, 0, len(places))
+	for _, place := range places {
 		live, err := fetch.Optional(ctx, r.APIReader, types.NamespacedName{Namespace: place, Name: aitenant.TombstoneName(uid)}, &corev1.ConfigMap{})
 		if err == nil && live != nil && live.Labels[v1alpha1.LabelTenantTombstone] == "true" {
 			err = r.remove(ctx, live)

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
@@ -73,7 +74,7 @@ func FillFromLegacy(t *v1alpha1.AITenant, legacy *v1alpha1.Tenant, p LegacyPlace
 	if gateway != "" && (t.Spec.Gateway == nil || t.Spec.Gateway.Name == "") {
 		t.Spec.Gateway = &v1alpha1.AITenantGatewayRef{Name: gateway}
 	}
-	record(&t.Annotations, legacy)
+	record(t, legacy)
 	return true, nil
 }
 
@@ -86,7 +87,7 @@ func FillConfigFromLegacy(config *v1alpha1.MaasTenantConfig, legacy *v1alpha1.Te
 	}
 	if filled, err := overlay(settingsOf(legacy), config.Spec); err == nil {
 		config.Spec = filled
-		record(&config.Annotations, legacy)
+		record(config, legacy)
 	}
 }
 
@@ -113,11 +114,9 @@ func overlay(below, above v1alpha1.MaasTenantConfigSpec) (merged v1alpha1.MaasTe
 	return merged, nil
 }
 
-func record(annotations *map[string]string, legacy *v1alpha1.Tenant) {
-	if *annotations == nil {
-		*annotations = map[string]string{}
-	}
-	(*annotations)[v1alpha1.AnnotationLegacyTenantMigrated] = string(legacy.UID)
+// record notes on an object that the settings of the Tenant were copied to it.
+func record(object metav1.Object, legacy *v1alpha1.Tenant) {
+	object.SetAnnotations(merged(object.GetAnnotations(), map[string]string{v1alpha1.AnnotationLegacyTenantMigrated: string(legacy.UID)}))
 }
 
 // MarkedForAnother tells whether the Tenant says that it belongs to another AITenant.

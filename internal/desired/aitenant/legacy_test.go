@@ -237,7 +237,7 @@ func TestWhyATenantIsKept(t *testing.T) {
 		want   string // In the message; empty when the Tenant may go.
 	}{
 		"nothing differs": {func(*v1alpha1.Tenant, *aitenant.LegacyResult) {}, ""},
-		"the config says more": {func(l *v1alpha1.Tenant, in *aitenant.LegacyResult) {
+		"the config says more": {func(l *v1alpha1.Tenant, _ *aitenant.LegacyResult) {
 			l.Spec.Telemetry.Logs, l.Spec.APIKeys.DeletionRetentionDays, l.Spec.PayloadProcessing = nil, nil, nil
 		}, ""},
 		"the AITenant says more": {func(l *v1alpha1.Tenant, _ *aitenant.LegacyResult) { l.Spec.GatewayRef, l.Spec.ExternalOIDC = nil, nil }, ""},

@@ -25,14 +25,14 @@ import (
 type Revocation int
 
 const (
-	// Revoke: they may work still.
+	// Revoke means that they may work still.
 	Revoke Revocation = iota
-	// Revoked: a Job has revoked them.
+	// Revoked means that a Job has revoked them.
 	Revoked
-	// RevokedByHand: an administrator says so.
+	// RevokedByHand means that an administrator says so.
 	RevokedByHand
-	// NotItsKeys: the keys of that tenant are not this AITenant's: it never was in
-	// charge, and another one is or may be.
+	// NotItsKeys means that the keys of that tenant are not this AITenant's: it never
+	// was in charge, and another one is or may be.
 	NotItsKeys
 )
 
@@ -162,18 +162,18 @@ func (t Tombstone) Before(other Tombstone, made, otherMade time.Time) bool {
 type JobState int
 
 const (
-	// JobMissing: there is none.
+	// JobMissing means that there is none.
 	JobMissing JobState = iota
-	// JobOthers: there is one of another tenant, or of an earlier one of the name. What
-	// it says proves nothing.
+	// JobOthers means that there is one of another tenant, or of an earlier one of the
+	// name. What it says proves nothing.
 	JobOthers
-	// JobEnding: it is being deleted before it was done.
+	// JobEnding means that it is being deleted before it was done.
 	JobEnding
-	// JobRunning: it is not done.
+	// JobRunning means that it is not done.
 	JobRunning
-	// JobComplete: the keys are revoked.
+	// JobComplete means that the keys are revoked.
 	JobComplete
-	// JobFailed: it gave up.
+	// JobFailed means that it gave up.
 	JobFailed
 )
 
