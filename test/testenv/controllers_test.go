@@ -13,6 +13,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
 	batchv1 "k8s.io/api/batch/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -89,6 +90,24 @@ var _ = Describe("The controllers", func() {
 		Eventually(func() bool {
 			return apierrors.IsNotFound(admin.Get(ctx, client.ObjectKeyFromObject(dependent), dependent))
 		}).Should(BeTrue())
+	})
+
+	It("hear from every node, so that none is taken for dead", func(ctx SpecContext) {
+		nodes, leases := &corev1.NodeList{}, &coordinationv1.LeaseList{}
+		Expect(admin.List(ctx, nodes)).To(Succeed())
+		Expect(nodes.Items).NotTo(BeEmpty())
+		var names []string
+		for i := range nodes.Items {
+			names = append(names, nodes.Items[i].Name)
+		}
+		Eventually(func() ([]string, error) {
+			err := admin.List(ctx, leases, client.InNamespace(corev1.NamespaceNodeLease))
+			var heard []string
+			for i := range leases.Items {
+				heard = append(heard, leases.Items[i].Name)
+			}
+			return heard, err
+		}).Should(ConsistOf(names))
 	})
 
 	It("empty and remove a deleted namespace", func(ctx SpecContext) {

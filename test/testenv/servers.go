@@ -124,6 +124,9 @@ func (e *Env) kwokArgs() []string {
 		flag("kubeconfig", e.kubeconfig("kwok")),
 		flag("config", e.stagesFile()),
 		flag("manage-all-nodes", true),
+		// Without leases the controllers take the nodes for dead every minute, and the
+		// Pods on them for not ready.
+		flag("node-lease-duration-seconds", 40),
 		// Without these it would serve a kubelet's port on every interface.
 		flag("node-port", 0),
 		flag("server-address", ""),
