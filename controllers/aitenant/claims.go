@@ -12,10 +12,12 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	gwapiv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
 	"github.com/opendatahub-io/maas-operator/internal/apperr"
 	"github.com/opendatahub-io/maas-operator/internal/desired/aitenant"
+	"github.com/opendatahub-io/maas-operator/internal/desired/endpoint"
 	"github.com/opendatahub-io/maas-operator/internal/fetch"
 	"github.com/opendatahub-io/maas-operator/internal/tenancy"
 )
@@ -114,24 +116,26 @@ func refused(gateway types.NamespacedName, claim *corev1.ConfigMap) error {
 	}
 }
 
-// releaseFormer gives up the Gateways the tenant had before.
-func (r *Reconciler) releaseFormer(ctx context.Context, s *scope) error {
-	return r.releaseGateways(ctx, s, s.wanted)
-}
+// +kubebuilder:rbac:groups=gateway.networking.k8s.io,resources=httproutes,verbs=get
 
-// releaseGateways gives up every Gateway the tenant has a claim on but the one to
-// keep; the zero value keeps none. The labels of the infrastructure namespace that only
-// such a Gateway needed go before the claim, so that an interruption forgets none.
-func (r *Reconciler) releaseGateways(ctx context.Context, s *scope, keep types.NamespacedName) error {
-	var claims corev1.ConfigMapList
-	if err := r.Client.List(ctx, &claims, client.InNamespace(s.tenant.Namespace), client.MatchingLabels{v1alpha1.LabelGatewayClaim: "true"}); err != nil {
-		return fmt.Errorf("list claims on Gateways: %w", err)
+// releaseFormer gives up the Gateways the tenant had before, each once nothing leads
+// from it to the tenant's maas-api any more: clients of the next tenant to get it would
+// be served by this one.
+func (r *Reconciler) releaseFormer(ctx context.Context, s *scope) error {
+	former, err := r.claims(ctx, s, s.wanted)
+	if err != nil || len(former) == 0 {
+		return err
+	}
+	route, err := r.readRoute(ctx, s)
+	if err != nil {
+		return err
 	}
 	var errs []error
-	for i := range claims.Items {
-		claim := &claims.Items[i]
-		owned := aitenant.OwnershipOf(claim, s.tenant)
-		if (owned != aitenant.Ours && owned != aitenant.Former) || aitenant.Claimed(claim) == keep {
+	for _, claim := range former {
+		if gateway := aitenant.Claimed(claim); leadsFrom(gateway, route) {
+			s.stop(v1alpha1.ReasonTenantConfigNotReady, fmt.Sprintf(
+				"HTTPRoute %s still leads from Gateway %s to the tenant's maas-api: see the conditions of MaasTenantConfig %s.", client.ObjectKeyFromObject(route), gateway, s.configKey()))
+			s.lookAgain(later) // The config tells as a rule.
 			continue
 		}
 		errs = append(errs, r.release(ctx, claim))
@@ -139,8 +143,57 @@ func (r *Reconciler) releaseGateways(ctx context.Context, s *scope, keep types.N
 	return errors.Join(errs...)
 }
 
-// release takes away what was there for the Gateway of a claim, and then the claim. A
-// claim that names another Gateway than its own says nothing about labels.
+// readRoute reads the route to the tenant's maas-api, past the cache; nil when there is
+// none.
+func (r *Reconciler) readRoute(ctx context.Context, s *scope) (*gwapiv1.HTTPRoute, error) {
+	t, err := r.Settings.Tenancy.OfTenant(s.tenant)
+	if err != nil {
+		return nil, err
+	}
+	key := types.NamespacedName{Namespace: r.Settings.Tenant.InfraNamespace, Name: t.MaaSAPIRoute()}
+	return fetch.Optional(ctx, r.APIReader, key, &gwapiv1.HTTPRoute{})
+}
+
+// leadsFrom tells whether a Gateway is a parent of the route, which may be nil.
+func leadsFrom(gateway types.NamespacedName, route *gwapiv1.HTTPRoute) bool {
+	if route == nil {
+		return false
+	}
+	judged, _ := endpoint.PickRoute([]gwapiv1.HTTPRoute{*route}, gateway)
+	return judged.Attached
+}
+
+// claims lists the tenant's claims on Gateways but the one to keep; the zero value
+// keeps none.
+func (r *Reconciler) claims(ctx context.Context, s *scope, keep types.NamespacedName) ([]*corev1.ConfigMap, error) {
+	var list corev1.ConfigMapList
+	if err := r.Client.List(ctx, &list, client.InNamespace(s.tenant.Namespace), client.MatchingLabels{v1alpha1.LabelGatewayClaim: "true"}); err != nil {
+		return nil, fmt.Errorf("list claims on Gateways: %w", err)
+	}
+	var found []*corev1.ConfigMap
+	for i := range list.Items {
+		claim := &list.Items[i]
+		owned := aitenant.OwnershipOf(claim, s.tenant)
+		if (owned == aitenant.Ours || owned == aitenant.Former) && aitenant.Claimed(claim) != keep {
+			found = append(found, claim)
+		}
+	}
+	return found, nil
+}
+
+// releaseGateways gives up every Gateway the tenant has a claim on.
+func (r *Reconciler) releaseGateways(ctx context.Context, s *scope) error {
+	claims, err := r.claims(ctx, s, types.NamespacedName{})
+	errs := []error{err}
+	for _, claim := range claims {
+		errs = append(errs, r.release(ctx, claim))
+	}
+	return errors.Join(errs...)
+}
+
+// release takes away the labels of the infrastructure namespace that only the Gateway of
+// a claim needed, and then the claim, so that an interruption forgets none. A claim that
+// names another Gateway than its own says nothing about labels.
 func (r *Reconciler) release(ctx context.Context, claim *corev1.ConfigMap) error {
 	gateway := aitenant.Claimed(claim)
 	if claim.Name == tenancy.GatewayClaim(gateway.Namespace, gateway.Name) {

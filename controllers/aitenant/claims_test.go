@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	gwapiv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
 	"github.com/opendatahub-io/maas-operator/internal/tenancy"
@@ -95,6 +96,30 @@ var _ = Describe("The Gateway of a tenant", func() {
 		Expect(w.claim("mover-next")(Default)).NotTo(BeNil())
 		Expect(w.claim("mover")(Default)).To(BeNil())
 		Expect(infra(Default)).NotTo(HaveKey("mover-zone"))
+	})
+
+	It("is kept while it leads to the tenant's maas-api", func(ctx SpecContext) {
+		w := newWorld(ctx, "leaver")
+		w.up()
+		route := &gwapiv1.HTTPRoute{ObjectMeta: metav1.ObjectMeta{Namespace: infraNamespace, Name: "maas-api-route-" + w.name}}
+		route.Spec.ParentRefs = []gwapiv1.ParentReference{{Namespace: new(gwapiv1.Namespace(gatewayNamespace)), Name: "leaver"}}
+		Expect(suite.admin.Create(ctx, route)).To(Succeed())
+
+		w.gateway("leaver-next")
+		w.edit(at("leaver-next"))
+		Eventually(w.says).Should(Equal("Pending/False/TenantConfigNotReady"))
+		Expect(w.message(Default)).To(And(ContainSubstring("HTTPRoute "+infraNamespace+"/maas-api-route-leaver"), ContainSubstring("Gateway "+gatewayNamespace+"/leaver ")))
+		Expect(w.tenant(Default).Status.GatewayRef.Name).To(Equal("leaver-next"))
+		Expect(w.claim("leaver")(Default)).NotTo(BeNil())
+		Expect(w.claim("leaver-next")(Default)).NotTo(BeNil())
+
+		before := route.DeepCopy()
+		route.Spec.ParentRefs[0].Name = "leaver-next"
+		Expect(suite.admin.Patch(ctx, route, client.MergeFrom(before))).To(Succeed())
+		w.configSays(metav1.ConditionFalse, w.config(Default).Generation) // What a moved route does to the config.
+		w.configReady()
+		Eventually(w.says).Should(Equal(active))
+		Expect(w.claim("leaver")(Default)).To(BeNil())
 	})
 
 	// E-69, E-70

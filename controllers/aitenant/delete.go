@@ -9,7 +9,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
@@ -83,9 +82,7 @@ func (r *Reconciler) removeRest(ctx context.Context, s *scope) []failure {
 		{"deleting the Roles of the tenant's administrators", r.removeRoles},
 		{"releasing the tenant's namespace", r.releaseNamespace},
 		{"deleting the AuthPolicy that an earlier release put on the Gateway", r.removeFormerPolicy},
-		{"releasing the tenant's Gateway", func(ctx context.Context, s *scope) error {
-			return r.releaseGateways(ctx, s, types.NamespacedName{})
-		}},
+		{"releasing the tenant's Gateway", r.releaseGateways},
 	} {
 		if err := step.do(ctx, s); err != nil {
 			failures = append(failures, failure{step.what, err})
