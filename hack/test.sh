@@ -20,9 +20,9 @@ status=0
 packages() { go test -mod=readonly -json -count=1 -p "$1" -timeout 20m "${@:2}" || status=$?; }
 
 # What runs with "engines", and not with "./...": the whole development stack with
-# its model simulator, and maas-api in several replicas with what befalls their
-# database.
-engines='/test/(cmd/devstack/e2e|simulator|coherence)$'
+# its model simulator, maas-api in several replicas with what befalls their database,
+# and tenants with everything that runs for them.
+engines='/test/(cmd/devstack/e2e|simulator|coherence|tenancy)$'
 
 if [[ $* == engines ]]; then
 	mapfile -t chosen < <(go list -mod=readonly ./... | grep -E "${engines}")
