@@ -10,7 +10,6 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
-	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -30,8 +29,12 @@ import (
 	"github.com/opendatahub-io/maas-operator/test/stage"
 )
 
-// doomed is deleted and made again. The rows of its keys are kept for a week.
-var doomed = tenant{name: "doomed", gateway: "doomed", host: "doomed.example.com", quota: 400}
+var (
+	// doomed is deleted and made again. The rows of its keys are kept for a week.
+	doomed = tenant{name: "doomed", gateway: "doomed", host: "doomed.example.com", quota: 400}
+	// leaving is deleted together with its namespace.
+	leaving = tenant{name: "leaving", gateway: "leaving", host: "leaving.example.com"}
+)
 
 const (
 	// hold is a finalizer of somebody who takes his time.
@@ -126,7 +129,7 @@ var _ = Describe("A tenant that is deleted", Ordered, func() {
 			&rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Namespace: t.namespace(), Name: tenancy.TenantAdminRole(t.name)}},
 			&rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Namespace: stage.AITenantNamespace, Name: tenancy.ObjectAdminRole(t.name)}},
 			&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: stage.AITenantNamespace, Name: tenancy.GatewayClaim(stage.GatewayNamespace, t.gateway)}},
-			&appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: infra, Name: t.names().MaaSAPI()}},
+			t.deployment(),
 			&gwapiv1.HTTPRoute{ObjectMeta: metav1.ObjectMeta{Namespace: infra, Name: t.names().MaaSAPIRoute()}},
 		} {
 			Eventually(gone(ctx, o)).Should(BeTrue(), "%T %s", o, client.ObjectKeyFromObject(o))
@@ -150,7 +153,7 @@ var _ = Describe("A tenant that is deleted", Ordered, func() {
 		again := get(ctx, stage.AITenantNamespace, t.name, t.object())
 		Expect(again.UID).NotTo(Equal(before.UID))
 		Expect(meta.FindStatusCondition(again.Status.Conditions, string(v1alpha1.ConditionAPIKeysRevoked))).To(BeNil())
-		Expect(t.deployment(ctx).Spec.Template.Spec.Containers[0].Env).To(ContainElement(corev1.EnvVar{Name: "TENANT_UID", Value: string(again.UID)}))
+		Expect(t.template(ctx).Spec.Containers[0].Env).To(ContainElement(corev1.EnvVar{Name: "TENANT_UID", Value: string(again.UID)}))
 		t.entitle(ctx)
 		fresh := must(t.direct(ctx).As(caller, group).Create(ctx, service.CreateKey{Name: "of the successor", Subscription: t.subscription()}))
 		Expect(t.valid(ctx, fresh.Key)()).To(BeTrue())
@@ -159,11 +162,11 @@ var _ = Describe("A tenant that is deleted", Ordered, func() {
 	})
 
 	It("has the rows of its keys deleted once their time has come, and no others (E-175)", func(ctx SpecContext) {
-		Expect(runCleanup(ctx, theDefault, "too-early")).To(BeTrue())
+		runCleanup(ctx, theDefault, "too-early")
 		Expect(exists(ctx, key.ID)).To(BeTrue(), "a week is not over")
 		must(rows.Exec(ctx, `UPDATE api_keys SET purge_after = now() - interval '1 second' WHERE id = $1`, key.ID))
 		count := counted(ctx)
-		Expect(runCleanup(ctx, theDefault, "in-time")).To(BeTrue())
+		runCleanup(ctx, theDefault, "in-time")
 		Expect(exists(ctx, key.ID)).To(BeFalse())
 		Expect(counted(ctx)).To(Equal(count - 1))
 	})
@@ -197,7 +200,7 @@ var _ = Describe("Keys that somebody says he has revoked", Ordered, func() {
 
 var _ = Describe("A tenant whose namespace is being deleted", func() {
 	It("is deleted all the same (E-91)", func(ctx SpecContext) {
-		t := tenant{name: "leaving", gateway: "leaving", host: "leaving.example.com"}
+		t := leaving
 		t.present(ctx)
 		slow := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: t.namespace(), Name: "slow", Finalizers: []string{hold}}}
 		create(ctx, slow)
@@ -229,7 +232,7 @@ var _ = Describe("The default tenant", Ordered, func() {
 		Expect(on.Operator.Stop()).To(Succeed())
 		Expect(on.Operator.Start(ctx)).To(Succeed())
 		Consistently(gone(ctx, theDefault.object())).Should(BeTrue())
-		Expect(gone(ctx, theDefault.deployment0())()).To(BeTrue())
+		Expect(gone(ctx, theDefault.deployment())()).To(BeTrue())
 	})
 
 	It("can be made again by hand", func(ctx SpecContext) {
@@ -242,11 +245,6 @@ var _ = Describe("The default tenant", Ordered, func() {
 // configMeta names the tenant's MaasTenantConfig.
 func configMeta(t tenant) metav1.ObjectMeta {
 	return metav1.ObjectMeta{Namespace: t.namespace(), Name: v1alpha1.DefaultTenantConfigName}
-}
-
-// deployment0 is the tenant's maas-api by its name only.
-func (t tenant) deployment0() *appsv1.Deployment {
-	return &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: infra, Name: t.names().MaaSAPI()}}
 }
 
 // thingsOfUsers makes what users may have in a tenant's namespace, and marks the

@@ -25,11 +25,11 @@ import (
 )
 
 var _ = Describe("The clean-up of keys", Ordered, func() {
-	BeforeAll(sideBySide0)
+	BeforeAll(func(ctx SpecContext) { sideBySide(ctx) })
 
 	It("has the tenant's running maas-api do it, whose certificate it verifies", func(ctx SpecContext) {
 		for _, t := range []tenant{red, long} {
-			Expect(runCleanup(ctx, t, "now")).To(BeTrue(), logOf("clean-up-now"))
+			runCleanup(ctx, t, "now")
 		}
 		Expect(logOf("now-" + red.gateway)).To(ContainSubstring("maas-api deleted keys"))
 	})
@@ -68,13 +68,13 @@ var _ = Describe("A new address of the database", func() {
 		address.User = url.UserPassword(user, "rotated")
 		before := map[string]string{}
 		for _, t := range lasting() {
-			before[t.name] = t.deployment(ctx).Spec.Template.Annotations[v1alpha1.AnnotationDatabaseSecretVersion]
+			before[t.name] = t.template(ctx).Annotations[v1alpha1.AnnotationDatabaseSecretVersion]
 		}
 		secret := get(ctx, infra, v1alpha1.DatabaseSecretName, &corev1.Secret{})
 		change(ctx, secret, func(o *corev1.Secret) { o.Data[v1alpha1.DatabaseSecretKey] = []byte(address.String()) })
 		for _, t := range lasting() {
 			Eventually(func() (bool, error) {
-				d := t.deployment0()
+				d := t.deployment()
 				err := on.Admin.Get(ctx, client.ObjectKeyFromObject(d), d)
 				return d.Spec.Template.Annotations[v1alpha1.AnnotationDatabaseSecretVersion] == secret.ResourceVersion &&
 					d.Status.ObservedGeneration == d.Generation && d.Status.UpdatedReplicas == 1 && d.Status.AvailableReplicas == 1 && d.Status.Replicas == 1, err
@@ -90,8 +90,6 @@ var _ = Describe("A new address of the database", func() {
 	})
 })
 
-func sideBySide0(ctx SpecContext) { sideBySide(ctx) }
-
 // cleanupJob is what the tenant's CronJob would make when its time comes.
 func cleanupJob(ctx context.Context, t tenant, name string) *batchv1.Job {
 	GinkgoHelper()
@@ -102,11 +100,10 @@ func cleanupJob(ctx context.Context, t tenant, name string) *batchv1.Job {
 	}
 }
 
-// runCleanup runs it and tells whether it succeeded.
-func runCleanup(ctx context.Context, t tenant, name string) bool {
+// runCleanup runs it to its end.
+func runCleanup(ctx context.Context, t tenant, name string) {
 	GinkgoHelper()
 	job := cleanupJob(ctx, t, name)
 	create(ctx, job)
-	Eventually(completed(ctx, job)).Should(BeTrue())
-	return true
+	Eventually(completed(ctx, job)).Should(BeTrue(), "Job %s", job.Name)
 }

@@ -50,6 +50,9 @@ func places() map[string]string {
 	}
 }
 
+// asker tells requests of the suite from those of the program whose token it uses.
+const asker = "matrix"
+
 // Who asks.
 const (
 	theAdmin   = "an administrator of the tenant"
@@ -234,7 +237,7 @@ func configOf(ctx context.Context, namespace, name string) *rest.Config {
 	admin := must(kubernetes.NewForConfig(on.Env.AdminConfig()))
 	token := must(admin.CoreV1().ServiceAccounts(namespace).CreateToken(ctx, name, &authenticationv1.TokenRequest{}, metav1.CreateOptions{}))
 	config := rest.AnonymousClientConfig(on.Env.AdminConfig())
-	config.BearerToken, config.QPS = token.Status.Token, -1
+	config.BearerToken, config.QPS, config.UserAgent = token.Status.Token, -1, asker
 	return config
 }
 

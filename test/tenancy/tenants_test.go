@@ -15,6 +15,7 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -147,10 +148,14 @@ func (t tenant) says(ctx context.Context) func() (string, error) {
 	}
 }
 
-// deployment is the tenant's maas-api.
-func (t tenant) deployment(ctx context.Context) *appsv1.Deployment {
+// deployment names the tenant's maas-api, and template is that of its Pods.
+func (t tenant) deployment() *appsv1.Deployment {
+	return &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: infra, Name: t.names().MaaSAPI()}}
+}
+
+func (t tenant) template(ctx context.Context) corev1.PodTemplateSpec {
 	GinkgoHelper()
-	return get(ctx, infra, t.names().MaaSAPI(), &appsv1.Deployment{})
+	return get(ctx, infra, t.names().MaaSAPI(), &appsv1.Deployment{}).Spec.Template
 }
 
 // direct is a client of the tenant's maas-api that goes past the gateway.
