@@ -184,8 +184,8 @@ test-engines: $(TOOLS)/testreport build devstack controlplane crds postgres gate
 	@hack/test.sh engines | $(TESTREPORT)
 
 .PHONY: test-long
-test-long: $(TOOLS)/testreport controlplane crds postgres ## Run property tests, fuzz targets, random sequences, crashes and revocations with full counts
-	@TEST_LONG_FRACTION=$(TEST_LONG_FRACTION) hack/test-long.sh property fuzz random crash coherence | $(TESTREPORT)
+test-long: $(TOOLS)/testreport controlplane crds postgres ## Run property tests, fuzz targets, random sequences, crashes, chaos and revocations with full counts
+	@TEST_LONG_FRACTION=$(TEST_LONG_FRACTION) hack/test-long.sh property fuzz random crash chaos coherence | $(TESTREPORT)
 
 .PHONY: fuzz
 fuzz: $(TOOLS)/testreport ## Run only the fuzz targets

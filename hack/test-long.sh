@@ -2,12 +2,12 @@
 # Copyright The maas-operator Authors.
 # SPDX-License-Identifier: Apache-2.0
 #
-# Runs property tests, fuzz targets, random sequences on a control plane, crashes
-# and revocations under load much longer than the quick suites do and writes the
-# events of "go test -json" to standard output, for testreport.
+# Runs property tests, fuzz targets, random sequences on a control plane, crashes,
+# chaos among tenants and revocations under load much longer than the quick suites do
+# and writes the events of "go test -json" to standard output, for testreport.
 # TEST_LONG_FRACTION=10 runs a tenth of the counts.
 #
-# Usage: hack/test-long.sh [property] [fuzz] [random] [crash] [coherence]
+# Usage: hack/test-long.sh [property] [fuzz] [random] [crash] [chaos] [coherence]
 set -euo pipefail
 
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -17,6 +17,7 @@ checks=$((20000 / fraction))          # of every property
 fuzz_ms=$((60 * 1000 / fraction))     # for every fuzz target
 sequences=$((500 / fraction))         # of random changes
 bursts=$(((9 + fraction) / fraction)) # in which the operator is killed
+courses=$((200 / fraction))           # of changes to tenants, with kills
 revocations=$((1000 / fraction))      # in each situation
 
 say() { echo "test-long: $*" >&2; }
@@ -49,7 +50,7 @@ fuzz() {
 	return "${status}"
 }
 
-# The quick suites run the first seeds of both; these begin where those end.
+# The quick suites run the first seeds of these; here come those after them.
 random() {
 	say "${sequences} random sequences of changes"
 	go test -mod=readonly -json -count=1 -timeout 120m ./test/random -random.first=11 -random.sequences="${sequences}"
@@ -63,6 +64,11 @@ crash() {
 	done
 }
 
+chaos() {
+	say "${courses} sequences of changes to tenants, with kills"
+	go test -mod=readonly -json -count=1 -timeout 120m ./test/chaos -chaos.first=3 -chaos.sequences="${courses}"
+}
+
 coherence() {
 	say "${revocations} revocations under load in each situation"
 	go test -mod=readonly -json -count=1 -timeout 60m ./test/coherence -coherence.revocations="${revocations}"
@@ -70,7 +76,7 @@ coherence() {
 
 for part in "$@"; do
 	case ${part} in
-	property | fuzz | random | crash | coherence) "${part}" ;;
+	property | fuzz | random | crash | chaos | coherence) "${part}" ;;
 	*)
 		say "unknown part ${part}"
 		exit 2

@@ -88,11 +88,9 @@ func (c *course) take(ctx context.Context) error {
 	if err := c.settle(ctx); err != nil {
 		return fmt.Errorf("at the end: %w", err)
 	}
-	c.tell("all is as it should be")
 	if err := c.takeDown(ctx); err != nil {
 		return fmt.Errorf("after all tenants were deleted: %w", err)
 	}
-	c.tell("nothing is left")
 	return c.cleanUp(ctx)
 }
 
@@ -107,6 +105,7 @@ func (c *course) settle(ctx context.Context) error {
 			differences = compare(facts, c.wishes)
 		}
 		if err == nil && len(differences) == 0 && calm {
+			c.tell("all is as it should be: " + facts.String())
 			return nil
 		}
 		if time.Now().After(end) {

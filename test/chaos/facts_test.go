@@ -6,6 +6,7 @@ package chaos
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 
@@ -52,6 +53,18 @@ type facts struct {
 	config *v1alpha1.Config
 	// kept are the objects of users.
 	kept map[ref]*unstructured.Unstructured
+}
+
+// String sums the tenants up.
+func (f *facts) String() string {
+	out := fmt.Sprintf("%d objects", len(f.objects))
+	for _, name := range slices.Sorted(maps.Keys(f.tenants)) {
+		out += fmt.Sprintf(", %s is %s", name, tenantState(f.tenants[name]))
+		if config := f.settings[homeOf(name)]; config != nil {
+			out += "/" + readyOf(config.Status.Conditions, config.Generation)
+		}
+	}
+	return out
 }
 
 // listable are the kinds of which objects can be listed, but for those that

@@ -31,6 +31,7 @@ var (
 	first     = flag.Uint64("chaos.first", 1, "seed of the first sequence")
 	sequences = flag.Uint64("chaos.sequences", 2, "number of sequences, with successive seeds")
 	patience  = flag.Duration("chaos.patience", 90*time.Second, "time that a sequence may take to settle")
+	verbose   = flag.Bool("chaos.story", false, "tell what happened in sequences that pass, too")
 	operator  = flag.String("chaos.operator", "", "program of the operator; empty means build it")
 )
 
@@ -110,6 +111,9 @@ func (c *cluster) run(t *testing.T, seed uint64) {
 	err := k.take(t.Context())
 	if err == nil {
 		t.Logf("seed %d: %d steps, %d kills, %s", seed, len(p.steps), k.killer.count, time.Since(begin).Round(10*time.Millisecond))
+		if *verbose {
+			t.Logf("What happened:\n%s", k.story())
+		}
 		return
 	}
 	t.Errorf("seed %d: %v\n\nWhat happened:\n%s", seed, err, k.story())
