@@ -74,46 +74,55 @@ func (c *config) cleanCommand() *cobra.Command {
 	})
 }
 
-// stopCommand stops a program of this repository, and says how to run another build
-// in its place.
-func (c *config) stopCommand(use, name, effect string) *cobra.Command {
-	return c.background(use, "Stop "+name+"; returns when it is gone", func(_ context.Context, s *stack, out io.Writer) error {
-		var err error
-		if s.state, err = s.layout.readState(); err != nil {
+func (c *config) stopControllerCommand() *cobra.Command {
+	return c.background("stop-controller", "Stop maas-controller; returns when it is gone", func(_ context.Context, s *stack, out io.Writer) error {
+		stopped, err := s.stopProgram(processController, processController, out)
+		if !stopped || err != nil {
 			return err
 		}
-		if s.state.alive(name) == nil {
-			fmt.Fprintf(out, "%s is not running.\n", name)
-			return nil
-		}
-		if err := s.end(name); err != nil {
-			return err
-		}
-		fmt.Fprintf(out, `%s is stopped.
-%s
+		_, err = fmt.Fprintf(out, `New subscriptions and auth policies are refused until its webhooks are served again.
 Run a build of your own in its place, under the same ServiceAccount and on loopback:
-  bin/%[1]s %[3]s
-`, name, effect, strings.Join(s.state.Arguments[name], " "))
-		return nil
+  bin/maas-controller %s
+`, strings.Join(s.state.Arguments[processController], " "))
+		return err
 	})
 }
 
-func (c *config) stopControllerCommand() *cobra.Command {
-	return c.stopCommand("stop-controller", processController,
-		"New subscriptions and auth policies are refused until its webhooks are served again.")
+func (c *config) stopServiceCommand() *cobra.Command {
+	return c.background("stop-maas-api", "Stop maas-api, that of every tenant; returns when it is gone", func(_ context.Context, s *stack, out io.Writer) error {
+		stopped, err := s.stopProgram(processService, processWorkload, out)
+		if !stopped || err != nil {
+			return err
+		}
+		_, err = fmt.Fprint(out, `Its Pods are as on a node that lost its power. The gateway lets nobody in until it
+is served again. Run a build of your own in its place, as the Deployments say:
+  bin/devstack start-maas-api --maas-api-binary bin/maas-api
+`)
+		return err
+	})
 }
 
-func (c *config) stopServiceCommand() *cobra.Command {
-	return c.stopCommand("stop-maas-api", processService, "The gateway lets nobody in until it is served again.")
+// stopProgram ends the child that runs a program, and tells whether it ran.
+func (s *stack) stopProgram(name, child string, out io.Writer) (bool, error) {
+	var err error
+	if s.state, err = s.layout.readState(); err != nil {
+		return false, err
+	}
+	if s.state.alive(child) == nil {
+		_, err := fmt.Fprintf(out, "%s is not running.\n", name)
+		return false, err
+	}
+	if err := s.end(child); err != nil {
+		return false, err
+	}
+	_, err = fmt.Fprintf(out, "%s is stopped.\n", name)
+	return true, err
 }
 
 // startCommand starts a program of this repository.
 func (c *config) startCommand(use, name string, start func(*stack, context.Context) error) *cobra.Command {
 	return c.background(use, "Start "+name+"; returns when it is ready", func(ctx context.Context, s *stack, out io.Writer) error {
 		if err := s.attach(); err != nil {
-			return err
-		}
-		if err := s.vacant(ctx, name); err != nil {
 			return err
 		}
 		if err := start(s, ctx); err != nil {
@@ -129,7 +138,7 @@ func (c *config) startControllerCommand() *cobra.Command {
 }
 
 func (c *config) startServiceCommand() *cobra.Command {
-	return c.startCommand("start-maas-api", processService, (*stack).startService)
+	return c.startCommand("start-maas-api", processService, (*stack).restartWorkload)
 }
 
 func (c *config) kubeconfigCommand() *cobra.Command {

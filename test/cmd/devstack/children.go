@@ -32,7 +32,7 @@ type child struct {
 // is filled in.
 func (s *stack) launch(ctx context.Context, c process.Command, known child) (*child, error) {
 	c.Log, c.Keep = s.logFile(c.Name), s.keep
-	c.Env = []string{"HOME=" + os.Getenv("HOME")}
+	c.Env = append([]string{"HOME=" + os.Getenv("HOME")}, c.Env...)
 	started, err := process.Start(ctx, c)
 	if err != nil {
 		return nil, err
@@ -65,6 +65,14 @@ func (s *stack) address(ctx context.Context, name string) (string, error) {
 // ready asks the process itself.
 func (p *child) ready(ctx context.Context) bool {
 	return program.Ready(ctx, p.Probe)
+}
+
+// awaitFile waits until a child says in a file that it is ready.
+func (s *stack) awaitFile(ctx context.Context, p *child) error {
+	return s.awaitReady(ctx, p, func(context.Context) bool {
+		_, err := os.Stat(s.layout.ready(p.Name))
+		return err == nil
+	})
 }
 
 // awaitReady waits for a child, and tells what its log says if it fails.

@@ -58,7 +58,8 @@ Kuadrant looks at nothing, as a busy or broken one would.`,
 	flags.BoolVar(&c.withoutService, "without-maas-api", false, "leave maas-api out, and its database, gateway and model")
 	root.AddCommand(
 		c.runCommand(), c.upCommand(), c.downCommand(), c.cleanCommand(), c.statusCommand(), c.kubeconfigCommand(),
-		c.stopControllerCommand(), c.startControllerCommand(), c.stopServiceCommand(), c.startServiceCommand(), standinsCommand(),
+		c.stopControllerCommand(), c.startControllerCommand(), c.stopServiceCommand(), c.startServiceCommand(),
+		c.tenantCommand(), c.deleteTenantCommand(), standinsCommand(), workloadCommand(),
 	)
 	return root
 }

@@ -6,6 +6,8 @@ package main
 import (
 	"context"
 	"errors"
+	"maps"
+	"slices"
 
 	"github.com/opendatahub-io/maas-operator/test/internal/process"
 	"github.com/opendatahub-io/maas-operator/test/stage"
@@ -43,13 +45,26 @@ func (s *stack) startController(ctx context.Context) error {
 		return err
 	}
 	s.state.Arguments[processController] = append(stage.Args(kubeconfig, probes, metrics), webhooks...)
+	environment, err := s.layout.managerEnvironment()
+	if err != nil {
+		return err
+	}
 	p, err := s.launch(ctx, process.Command{
-		Name: processController, Path: program, Args: s.state.Arguments[processController],
+		Name: processController, Path: program, Args: s.state.Arguments[processController], Env: assignments(environment),
 	}, child{Probe: "http://" + probes + "/readyz", Address: address, Metrics: "http://" + metrics + "/metrics"})
 	if err != nil {
 		return err
 	}
 	return s.awaitReady(ctx, p, p.ready)
+}
+
+// assignments are variables as a process takes them.
+func assignments(variables map[string]string) []string {
+	all := make([]string, 0, len(variables))
+	for _, name := range slices.Sorted(maps.Keys(variables)) {
+		all = append(all, name+"="+variables[name])
+	}
+	return all
 }
 
 // installWebhooks makes the API server ask maas-controller, which is about to

@@ -26,11 +26,26 @@ func (l layout) curlFile() string       { return filepath.Join(l.dir, "curl") }
 func (l layout) keyFile() string        { return filepath.Join(l.dir, "api-key") }
 func (l layout) identities() string     { return filepath.Join(l.dir, "identities.json") }
 func (l layout) database() string       { return filepath.Join(l.dir, "postgres") }
-func (l layout) gatewayReady() string   { return filepath.Join(l.dir, "gateway.ready") }
-func (l layout) standinsReady() string  { return filepath.Join(l.dir, "standins.ready") }
+func (l layout) tenants() string        { return filepath.Join(l.dir, "tenants") }
+func (l layout) workloadFile() string   { return filepath.Join(l.dir, "workload.json") }
+func (l layout) gatewaysFile() string   { return filepath.Join(l.dir, "gateways.json") }
+func (l layout) pods() string           { return filepath.Join(l.dir, "pods") }
 func (l layout) stallFile() string      { return filepath.Join(l.dir, "stall-kuadrant") }
 func (l layout) samples() string        { return filepath.Join(l.root, "config", "samples") }
+func (l layout) manager() string        { return filepath.Join(l.root, "config", "manager") }
 func (l layout) binary(n string) string { return filepath.Join(l.root, "bin", n) }
+
+// of is the layout for what a person needs of one tenant: that of the default tenant
+// lies where that of the stack does.
+func (l layout) of(tenant string) layout {
+	if tenant != defaultTenant {
+		l.dir = filepath.Join(l.tenants(), tenant)
+	}
+	return l
+}
+
+// ready is a file that says that a child is ready.
+func (l layout) ready(child string) string { return filepath.Join(l.dir, child+".ready") }
 
 // passable lets PostgreSQL, which runs as somebody else when root starts it, pass
 // through the data directory to its own. What others must not see is closed itself.

@@ -13,7 +13,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/opendatahub-io/maas-operator/test/internal/process"
-	"github.com/opendatahub-io/maas-operator/test/internal/samples"
 	"github.com/opendatahub-io/maas-operator/test/simulator"
 )
 
@@ -70,21 +69,12 @@ func firstOf(object map[string]any, field string, path ...string) string {
 	return value
 }
 
-// model reads the model of the samples.
-func (s *stack) model() (sampleModel, error) {
-	objects, err := samples.Load(s.layout.samples())
-	if err != nil {
-		return sampleModel{}, err
-	}
-	return findModel(objects)
-}
-
 // startModel starts the server of the samples' model.
 func (s *stack) startModel(ctx context.Context) error {
 	if runs, err := s.runsAlready(ctx, processModel); runs || err != nil {
 		return err
 	}
-	m, err := s.model()
+	t, err := s.site(defaultTenant)
 	if err != nil {
 		return err
 	}
@@ -92,7 +82,7 @@ func (s *stack) startModel(ctx context.Context) error {
 		return fmt.Errorf("remove logs of an earlier run: %w", err)
 	}
 	server, err := simulator.Start(ctx, simulator.Options{
-		Model: m.Served, Dir: s.layout.modelLogs(), Keep: s.keep, Out: s.progress,
+		Model: t.model.Served, Dir: s.layout.modelLogs(), Keep: s.keep, Out: s.progress,
 		Started: func(p *process.Process) error { return s.record(processModel, &child{Process: p}) },
 	})
 	if err != nil {
@@ -101,6 +91,9 @@ func (s *stack) startModel(ctx context.Context) error {
 	p := s.state.Processes[processModel]
 	p.Probe, p.Metrics, p.Address = server.URL+"/health", server.URL+"/metrics", hostOf(server.URL)
 	s.state.Backend = server.URL
-	// A gateway that runs already has been told another address.
-	return errors.Join(s.layout.writeState(s.state), s.end(processGateway))
+	errs := []error{s.layout.writeState(s.state)}
+	for _, name := range s.state.gatewayProcesses() { // They have been told another address.
+		errs = append(errs, s.end(name))
+	}
+	return errors.Join(errs...)
 }

@@ -13,6 +13,7 @@ import (
 	"regexp"
 	"slices"
 
+	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -27,6 +28,10 @@ import (
 
 // world is what the API server holds, read once.
 type world struct {
+	configs       []v1alpha1.Config
+	tenants       []v1alpha1.AITenant
+	settings      []v1alpha1.MaasTenantConfig
+	deployments   []appsv1.Deployment
 	models        []v1alpha1.MaaSModelRef
 	authPolicies  []v1alpha1.MaaSAuthPolicy
 	subscriptions []v1alpha1.MaaSSubscription
@@ -35,16 +40,26 @@ type world struct {
 
 func readWorld(ctx context.Context, c client.Client) (*world, error) {
 	var (
+		configs       v1alpha1.ConfigList
+		tenants       v1alpha1.AITenantList
+		settings      v1alpha1.MaasTenantConfigList
 		models        v1alpha1.MaaSModelRefList
 		authPolicies  v1alpha1.MaaSAuthPolicyList
 		subscriptions v1alpha1.MaaSSubscriptionList
 	)
-	for _, list := range []client.ObjectList{&models, &authPolicies, &subscriptions} {
+	for _, list := range []client.ObjectList{&configs, &tenants, &settings, &models, &authPolicies, &subscriptions} {
 		if err := c.List(ctx, list); err != nil {
 			return nil, fmt.Errorf("list %T: %w", list, err)
 		}
 	}
-	w := &world{models: models.Items, authPolicies: authPolicies.Items, subscriptions: subscriptions.Items}
+	deployments, err := serverDeployments(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	w := &world{
+		configs: configs.Items, tenants: tenants.Items, settings: settings.Items, deployments: deployments,
+		models: models.Items, authPolicies: authPolicies.Items, subscriptions: subscriptions.Items,
+	}
 	for _, kind := range []kuadrant.Kind{kuadrant.AuthPolicy, kuadrant.TokenRateLimitPolicy} {
 		list := &unstructured.UnstructuredList{}
 		list.SetGroupVersionKind(schema.GroupVersionKind{
@@ -60,7 +75,7 @@ func readWorld(ctx context.Context, c client.Client) (*world, error) {
 
 // report turns the world into what is shown, model by model.
 func (w *world) report() report {
-	var r report
+	r := report{Configs: w.configReports(), Tenants: w.tenantReports()}
 	for i := range w.models {
 		m := &w.models[i]
 		name := client.ObjectKeyFromObject(m)

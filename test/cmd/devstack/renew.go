@@ -8,11 +8,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"net"
 	"net/http"
 	"os"
 	"strings"
-	"time"
 )
 
 // renew brings back what a running stack may have lost by hand: samples that were
@@ -21,9 +19,9 @@ func (s *stack) renew(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
 	for _, step := range []step{
-		{what: "Applying config/samples", work: s.applySamples},
+		{what: "Applying config/samples", skip: !s.controller, work: s.applySamples},
 		{what: "Waiting until everything is in force", skip: !s.controller, work: s.converge},
-		{what: "Looking whether the key is still valid", skip: !s.service || !s.controller, work: s.renewKey},
+		{what: "Looking whether the key is still valid", skip: !s.callable(), work: s.renewKey},
 	} {
 		if step.skip {
 			continue
@@ -42,10 +40,10 @@ func (s *stack) renewKey(ctx context.Context) error {
 		return err
 	}
 	s.progress.say("no: making another; read the settings again")
-	if err := s.visitModel(ctx); err != nil {
+	if err := s.visitModel(ctx, defaultTenant); err != nil {
 		return err
 	}
-	return s.writeSettings()
+	return s.writeSettings(ctx, defaultTenant)
 }
 
 func (s *stack) keyIsValid(ctx context.Context) (bool, error) {
@@ -56,7 +54,7 @@ func (s *stack) keyIsValid(ctx context.Context) (bool, error) {
 	if err != nil {
 		return false, fmt.Errorf("read the key: %w", err)
 	}
-	v, err := s.newVisit(ctx)
+	v, err := s.newVisit(ctx, defaultTenant)
 	if err != nil {
 		return false, err
 	}
@@ -67,21 +65,4 @@ func (s *stack) keyIsValid(ctx context.Context) (bool, error) {
 		body: map[string]any{"key": strings.TrimSpace(string(key))},
 	}, &reply)
 	return reply.Valid, err
-}
-
-// vacant returns an error when a process that is not of the stack listens where one
-// that does not run would.
-func (s *stack) vacant(ctx context.Context, name string) error {
-	const patience = time.Second
-	address := s.state.Addresses[name]
-	if address == "" || s.state.alive(name) != nil {
-		return nil
-	}
-	dialer := net.Dialer{Timeout: patience}
-	conn, err := dialer.DialContext(ctx, "tcp", address)
-	if err != nil {
-		return nil //nolint:nilerr // Nobody is there, which is what is asked.
-	}
-	_ = conn.Close() // Nothing was sent.
-	return fmt.Errorf("start %s: another process listens at %s: stop your own build first", name, address)
 }

@@ -5,102 +5,169 @@ package main
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"net"
 	"net/url"
-	"path/filepath"
+	"os"
+	"slices"
+
+	appsv1 "k8s.io/api/apps/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/opendatahub-io/maas-operator/test/internal/process"
-	"github.com/opendatahub-io/maas-operator/test/internal/samples"
-	"github.com/opendatahub-io/maas-operator/test/stage"
+	"github.com/opendatahub-io/maas-operator/test/internal/program"
 	"github.com/opendatahub-io/maas-operator/test/testenv"
 )
 
-// serviceAccount is what maas-api runs as.
-func serviceAccount() testenv.Account {
-	return testenv.Account{Namespace: "odh-ai-gateway-infra", Name: "maas-api", Manifests: filepath.Join("config", "maas-api", "rbac")}
+const (
+	// maasAPIImage is the variable with the image of maas-api.
+	maasAPIImage = "RELATED_IMAGE_ODH_MAAS_API_IMAGE"
+	// maxRestarts is how often a program may end before the stack gives up: at first a
+	// right may be missing for a moment.
+	maxRestarts = 3
+)
+
+// startWorkload starts what runs maas-api, for every tenant as the operator rendered
+// its Deployment, and the jobs about keys. One that runs already is only waited for.
+func (s *stack) startWorkload(ctx context.Context) error {
+	if runs, err := s.runsAlready(ctx, processWorkload); runs || err != nil {
+		return err
+	}
+	args, err := s.workloadArgs()
+	if err != nil {
+		return err
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return fmt.Errorf("find this program: %w", err)
+	}
+	if _, err := s.env.ServerAuthority(); err != nil { // Two processes must not make it at the same time.
+		return err
+	}
+	before, err := s.layout.readReport()
+	if err != nil {
+		return err
+	}
+	before.Programs = nil
+	if !s.state.anyAlive() {
+		before.Services = nil // Somebody else may have the addresses now.
+	}
+	if err := writeJSON(s.layout.workloadFile(), before); err != nil {
+		return err
+	}
+	p, err := s.launch(ctx, process.Command{Name: processWorkload, Path: self, Args: args}, child{})
+	if err != nil {
+		return err
+	}
+	return s.awaitServers(ctx, p)
 }
 
-// serviceHost is the name of maas-api's Service, which its certificate is for too.
-func serviceHost() string { return serviceAccount().Name + "." + serviceAccount().Namespace + ".svc" }
-
-// startService starts maas-api and returns when it is ready. One that runs already
-// is only waited for.
-func (s *stack) startService(ctx context.Context) error {
-	if runs, err := s.runsAlready(ctx, processService); runs || err != nil {
-		return err
+func (s *stack) workloadArgs() ([]string, error) {
+	environment, err := s.layout.managerEnvironment()
+	if err != nil {
+		return nil, err
+	}
+	args := []string{
+		"workload", "--control-plane=" + s.layout.controlPlane(), "--pods-dir=" + s.layout.pods(), "--report-file=" + s.layout.workloadFile(),
+		"--maas-api-image=" + environment[maasAPIImage], "--gateways-file=" + s.layout.gatewaysFile(),
+	}
+	if !s.service {
+		return args, nil
 	}
 	program, err := s.existing(processService)
-	if err != nil {
-		return err
-	}
-	if err := s.applyRoute(ctx); err != nil {
-		return err
-	}
-	address, err := s.address(ctx, processService)
-	if err != nil {
-		return err
-	}
-	metrics, err := testenv.FreeAddress(ctx)
-	if err != nil {
-		return err
-	}
-	args, err := s.serviceArgs(ctx, address, metrics)
-	if err != nil {
-		return err
-	}
-	s.state.Arguments[processService] = args
-	p, err := s.launch(ctx, process.Command{Name: processService, Path: program, Args: args},
-		child{Probe: "http://" + metrics + "/readyz", Address: address, Metrics: "http://" + metrics + "/metrics"})
-	if err != nil {
-		return err
-	}
-	return s.awaitReady(ctx, p, p.ready)
+	return append(args, "--maas-api-program="+program), err
 }
 
-// serviceArgs are those of maas-api on a cluster, except for what differs on one
-// machine: addresses, and no time to let a load balancer notice the end.
-func (s *stack) serviceArgs(ctx context.Context, address, metrics string) ([]string, error) {
-	kubeconfig, err := s.env.AccountKubeconfig(ctx, serviceAccount())
-	if err != nil {
-		return nil, err
+// restartWorkload starts maas-api again after it was stopped, and returns when that of
+// every tenant is ready.
+func (s *stack) restartWorkload(ctx context.Context) error {
+	if err := s.startWorkload(ctx); err != nil {
+		return err
 	}
-	gateway, err := s.address(ctx, processGateway)
-	if err != nil {
-		return nil, err
-	}
-	certificate, err := s.env.IssueCertificate(processService, ipOf(address), "localhost", serviceHost())
-	if err != nil {
-		return nil, err
-	}
-	return []string{
-		"serve",
-		"--kubeconfig=" + kubeconfig,
-		"--namespace=" + serviceAccount().Namespace,
-		"--tenant-name=" + stage.TenantNamespace,
-		"--maas-subscription-namespace=" + stage.TenantNamespace,
-		"--gateway-name=" + stage.GatewayName,
-		"--gateway-namespace=" + stage.GatewayNamespace,
-		"--gateway-address=" + gateway,
-		"--gateway-ca-file=" + certificate.CAFile,
-		"--address=" + address,
-		"--metrics-address=" + metrics,
-		"--tls-cert=" + certificate.CertFile,
-		"--tls-key=" + certificate.KeyFile,
-		"--shutdown-drain=0s",
-	}, nil
+	return s.awaitServers(ctx, s.state.alive(processWorkload))
 }
 
-// applyRoute lets the gateway lead to maas-api, by the shipped route.
-func (s *stack) applyRoute(ctx context.Context) error {
-	objects, err := testenv.ReadObjects(filepath.Join(s.layout.root, "config", "maas-api", "httproute.yaml"))
-	if err != nil {
-		return err
+// awaitServers waits until every Deployment of maas-api has a program that is ready.
+func (s *stack) awaitServers(ctx context.Context, runner *child) error {
+	if !s.service {
+		return nil
 	}
 	c, err := s.client()
 	if err != nil {
 		return err
 	}
-	return samples.Apply(ctx, c, objects)
+	var missing string
+	err = poll(ctx, childTimeout, readyPoll, func(ctx context.Context) (bool, error) {
+		if !runner.Alive() {
+			return false, runner.failure("ended on its own")
+		}
+		report, err := s.layout.readReport()
+		if err != nil {
+			return false, err
+		}
+		deployments, err := serverDeployments(ctx, c)
+		if err != nil {
+			return false, err
+		}
+		for i := range deployments {
+			missing = deployments[i].Name
+			if ready, err := report.ready(ctx, missing); !ready {
+				return false, err
+			}
+		}
+		return true, nil
+	})
+	if err != nil && missing != "" && ctx.Err() == nil {
+		return fmt.Errorf("start %s: %w", missing, err)
+	}
+	return err
+}
+
+// ready tells whether a program of a Deployment is ready. The error of one that does
+// not stay up tells what its log says.
+func (r workloadReport) ready(ctx context.Context, deployment string) (bool, error) {
+	for _, p := range r.servers() {
+		if p.deployment() != deployment {
+			continue
+		}
+		if p.ready(ctx) {
+			return true, nil
+		}
+		if !p.Running && p.Restarts >= maxRestarts {
+			ended := &child{Process: &process.Process{Name: deployment, Log: p.Log}}
+			return false, ended.failure("ended before it was ready")
+		}
+	}
+	return false, nil
+}
+
+// ready asks the program itself.
+func (p podProgram) ready(ctx context.Context) bool {
+	return p.Running && program.Ready(ctx, "http://"+p.Ports[metricsPort]+"/readyz")
+}
+
+// serverDeployments are those of maas-api, by name.
+func serverDeployments(ctx context.Context, c client.Client) ([]appsv1.Deployment, error) {
+	var list appsv1.DeploymentList
+	if err := c.List(ctx, &list, client.InNamespace(infraNamespace), client.MatchingLabels{testenv.RunLabel: testenv.RunLabelValue}); err != nil {
+		return nil, fmt.Errorf("list Deployments: %w", err)
+	}
+	return slices.DeleteFunc(list.Items, func(d appsv1.Deployment) bool { return d.DeletionTimestamp != nil }), nil
+}
+
+// serviceAddress is where the maas-api of a tenant is here.
+func (s *stack) serviceAddress(ctx context.Context, name string) (string, error) {
+	var address string
+	err := poll(ctx, childTimeout, readyPoll, func(context.Context) (bool, error) {
+		report, err := s.layout.readReport()
+		address = report.service(name)
+		return address != "", err
+	})
+	if err != nil {
+		return "", errors.Join(fmt.Errorf("find Service %s/%s on this machine", infraNamespace, name), err)
+	}
+	return address, nil
 }
 
 // ipOf is the address without its port.

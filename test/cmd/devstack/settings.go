@@ -4,6 +4,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"net"
 	"os"
@@ -13,17 +14,21 @@ import (
 // setting is a variable for a shell.
 type setting struct{ name, value string }
 
-// writeSettings writes what a person needs to go on by hand: variables for a shell
-// to source, and a configuration of curl that finds and trusts the gateway.
-func (s *stack) writeSettings() error {
+// writeSettings writes what a person needs to go on by hand with a tenant: variables
+// for a shell to source, and a configuration of curl that finds and trusts the gateway.
+func (s *stack) writeSettings(ctx context.Context, tenant string) error {
+	l := s.layout.of(tenant)
 	settings := []setting{
 		{"KUBECONFIG", s.env.Kubeconfig()},
 		{"KUBECTL", s.layout.binary("kubectl")},
 	}
-	if !s.service {
-		return s.layout.writeEnv(settings)
+	if !s.callable() {
+		return l.writeEnv(settings)
 	}
-	m, err := s.model()
+	if err := os.MkdirAll(l.dir, 0o750); err != nil {
+		return fmt.Errorf("write settings: %w", err)
+	}
+	t, err := s.site(tenant)
 	if err != nil {
 		return err
 	}
@@ -31,27 +36,31 @@ func (s *stack) writeSettings() error {
 	if err != nil {
 		return err
 	}
-	gateway := s.state.Addresses[processGateway]
-	if err := s.layout.writeCurl(ca, m.Hostname, gateway); err != nil {
+	service, err := s.serviceAddress(ctx, t.service())
+	if err != nil {
+		return err
+	}
+	gateway := s.state.Addresses[t.gatewayProcess()]
+	if err := l.writeCurl(ca, t.model.Hostname, gateway); err != nil {
 		return err
 	}
 	settings = append(settings,
-		setting{"MAAS_URL", "https://" + m.Hostname},
+		setting{"MAAS_URL", "https://" + t.model.Hostname},
 		setting{"MAAS_GATEWAY", gateway},
 		setting{"MAAS_CA", ca},
-		setting{"MAAS_CURL", s.layout.curlFile()},
+		setting{"MAAS_CURL", l.curlFile()},
 		setting{"MAAS_TOKEN", s.state.Token},
-		setting{"MAAS_API_URL", "https://" + s.state.Addresses[processService]},
+		setting{"MAAS_API_URL", "https://" + service},
 	)
 	if v := s.visited; v != nil {
 		settings = append(settings,
-			setting{"MAAS_KEY_FILE", s.layout.keyFile()},
+			setting{"MAAS_KEY_FILE", l.keyFile()},
 			setting{"MAAS_KEY_ID", v.keyID},
 			setting{"MAAS_MODEL", v.id},
 			setting{"MAAS_MODEL_URL", v.endpoint},
 		)
 	}
-	return s.layout.writeEnv(settings)
+	return l.writeEnv(settings)
 }
 
 // writeEnv writes variables for a shell to source.

@@ -13,8 +13,11 @@ import (
 	"slices"
 	"time"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
 
 	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
 	"github.com/opendatahub-io/maas-operator/test/internal/process"
@@ -83,7 +86,7 @@ func (s *stack) start(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	if err := s.writeSettings(); err != nil {
+	if err := s.writeSettings(ctx, defaultTenant); err != nil {
 		return err
 	}
 	return s.remember()
@@ -102,14 +105,29 @@ func (s *stack) steps() []step {
 		{what: "Starting PostgreSQL", skip: !s.service, work: s.startDatabase},
 		{what: "Starting the stand-ins for Kuadrant, the gateway controller and KServe", work: s.startStandins},
 		{what: "Taking the webhooks of maas-controller away", skip: s.controller, work: s.removeWebhooks},
+		{what: "Applying config/manager, whose Pod only pretends to run", work: s.applyManager},
+		{what: "Applying the Gateway and the namespaces of config/samples", work: s.preparePlatform},
 		{what: "Starting maas-controller under its own ServiceAccount", skip: !s.controller, work: s.startController},
-		{what: "Applying config/samples", work: s.applySamples},
-		{what: "Starting the simulator of the sample model", skip: !s.service, work: s.startModel},
-		{what: "Starting maas-api under its own ServiceAccount", skip: !s.service, work: s.startService},
-		{what: "Starting the stand-in for the gateway", skip: !s.service, work: s.startGateway},
+		{what: "Writing the Secret with the database's address", skip: !s.controller, work: s.provideDatabase},
+		{what: "Starting what runs maas-api as the operator's Deployments say", work: s.startPods},
+		{what: "Waiting until the operator has set up the default tenant", skip: !s.controller, work: s.awaitBootstrap},
+		{what: "Applying config/samples", skip: !s.controller, work: s.applySamples},
+		{what: "Starting the simulator of the sample model", skip: !s.callable(), work: s.startModel},
+		{what: "Starting the stand-in for the gateway", skip: !s.callable(), work: s.startGateways},
 		{what: "Waiting until everything is in force", skip: !s.controller, work: s.converge},
-		{what: "Making a key and calling the model with it", skip: !s.service || !s.controller, work: s.visitModel},
+		{what: "Making a key and calling the model with it", skip: !s.callable(), work: func(ctx context.Context) error {
+			return s.visitModel(ctx, defaultTenant)
+		}},
 	}
+}
+
+// callable tells whether somebody answers calls: maas-api is there, and the operator
+// that asks for it.
+func (s *stack) callable() bool { return s.service && s.controller }
+
+// startPods starts what runs Pods, once it is known where gateways are.
+func (s *stack) startPods(ctx context.Context) error {
+	return errors.Join(s.placeGateways(ctx), s.startWorkload(ctx))
 }
 
 // attach finds the parts of a stack that an earlier command left running.
@@ -140,12 +158,14 @@ func (s *stack) complete() bool {
 // has tells whether a child is part of the stack.
 func (s *stack) has(name string) bool {
 	switch name {
-	case processStandins:
+	case processStandins, processWorkload:
 		return true
 	case processController:
 		return s.controller
-	default:
+	case processDatabase:
 		return s.service
+	default:
+		return s.callable()
 	}
 }
 
@@ -162,6 +182,7 @@ func (s *stack) startControlPlane(ctx context.Context) error {
 	s.env, err = testenv.Start(ctx, testenv.Options{
 		Dir:         s.layout.controlPlane(),
 		Controllers: true,
+		RunPods:     true,
 		CRDs:        crdSets(),
 		Log:         s.progress,
 		KeepRunning: s.keep,
@@ -171,13 +192,37 @@ func (s *stack) startControlPlane(ctx context.Context) error {
 		return err
 	}
 	s.started = append(s.started, s.env.Stop)
-	return nil
+	return s.installIstio(ctx)
+}
+
+// installIstio adds the one kind of Istio that the operator writes. The others would
+// take longer than all of the rest.
+func (s *stack) installIstio(ctx context.Context) error {
+	crds, err := testenv.LoadCRDs(testenv.Istio)
+	if err != nil {
+		return err
+	}
+	for _, crd := range crds {
+		if crd.GetName() != "destinationrules.networking.istio.io" {
+			continue
+		}
+		content, err := yaml.Marshal(crd)
+		if err != nil {
+			return fmt.Errorf("write CRD %s: %w", crd.GetName(), err)
+		}
+		file := filepath.Join(s.layout.dir, "istio.yaml")
+		if err := os.WriteFile(file, content, 0o600); err != nil {
+			return fmt.Errorf("write CRD %s: %w", crd.GetName(), err)
+		}
+		return s.env.InstallCRDFiles(ctx, file)
+	}
+	return errors.New("find the CRD of DestinationRules: it is not among Istio's")
 }
 
 // crdSets are those whose kinds the operator, the stand-ins and the samples use:
 // installing them is most of what a start takes.
 func crdSets() []testenv.CRDSet {
-	return []testenv.CRDSet{testenv.MaaS, testenv.GatewayAPI, testenv.Kuadrant, testenv.KServe}
+	return []testenv.CRDSet{testenv.MaaS, testenv.GatewayAPI, testenv.Kuadrant, testenv.Authorino, testenv.KServe, testenv.CertManager}
 }
 
 func (s *stack) startStandins(ctx context.Context) error {
@@ -188,22 +233,19 @@ func (s *stack) startStandins(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("find this program: %w", err)
 	}
-	for _, stale := range []string{s.layout.standinsReady(), s.layout.stallFile()} {
+	for _, stale := range []string{s.layout.ready(processStandins), s.layout.stallFile()} {
 		if err := os.RemoveAll(stale); err != nil {
 			return fmt.Errorf("remove a file of an earlier run: %w", err)
 		}
 	}
 	p, err := s.launch(ctx, process.Command{Name: processStandins, Path: self, Args: []string{
 		"standins", "--kubeconfig", s.env.Kubeconfig(),
-		"--ready-file", s.layout.standinsReady(), "--stall-file", s.layout.stallFile(),
+		"--ready-file", s.layout.ready(processStandins), "--stall-file", s.layout.stallFile(),
 	}}, child{})
 	if err != nil {
 		return err
 	}
-	return s.awaitReady(ctx, p, func(context.Context) bool {
-		_, err := os.Stat(s.layout.standinsReady())
-		return err == nil
-	})
+	return s.awaitFile(ctx, p)
 }
 
 func (s *stack) applySamples(ctx context.Context) error {
@@ -222,12 +264,17 @@ func (s *stack) applySamples(ctx context.Context) error {
 	return nil
 }
 
+// converge waits until what the samples declare is in force.
 func (s *stack) converge(ctx context.Context) error {
-	c, err := s.client()
+	objects, err := samples.Load(s.layout.samples())
 	if err != nil {
 		return err
 	}
-	objects, err := samples.Load(s.layout.samples())
+	return s.convergeOn(ctx, objects)
+}
+
+func (s *stack) convergeOn(ctx context.Context, objects []*unstructured.Unstructured) error {
+	c, err := s.client()
 	if err != nil {
 		return err
 	}
@@ -260,8 +307,10 @@ func (s *stack) show(ctx context.Context, out io.Writer) error {
 
 func (s *stack) client() (client.Client, error) {
 	scheme := runtime.NewScheme()
-	if err := v1alpha1.AddToScheme(scheme); err != nil {
-		return nil, fmt.Errorf("make client: %w", err)
+	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, v1alpha1.AddToScheme} {
+		if err := add(scheme); err != nil {
+			return nil, fmt.Errorf("make client: %w", err)
+		}
 	}
 	c, err := client.New(s.env.AdminConfig(), client.Options{Scheme: scheme})
 	if err != nil {
@@ -292,7 +341,7 @@ func (s *stack) stop(ctx context.Context) (bool, error) {
 	}
 	var errs []error
 	running := false
-	for _, name := range slices.Backward(children()) {
+	for _, name := range slices.Backward(s.everyChild()) {
 		running = running || s.state.alive(name) != nil
 		errs = append(errs, s.end(name))
 	}
@@ -302,6 +351,18 @@ func (s *stack) stop(ctx context.Context) (bool, error) {
 	errs = append(errs, s.layout.writeState(s.state))
 	stopped, err := testenv.StopDir(ctx, s.layout.controlPlane(), owner)
 	return running || stopped, errors.Join(append(errs, s.layout.removeSecrets(), err)...)
+}
+
+// everyChild lists the children that there are or were, in the order in which they are
+// started.
+func (s *stack) everyChild() []string {
+	all := children()
+	for _, name := range s.state.gatewayProcesses() {
+		if !slices.Contains(all, name) {
+			all = append(all, name)
+		}
+	}
+	return all
 }
 
 // logFile is where a child writes its log, or wrote it when it ran.

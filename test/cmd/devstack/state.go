@@ -4,27 +4,38 @@
 package main
 
 import (
-	"encoding/json"
-	"errors"
-	"fmt"
-	"io/fs"
-	"os"
+	"slices"
+	"strings"
 )
 
 // Names of the children of a stack, which are also those of their programs, except
-// for the stand-ins, which are this one.
+// for the stand-ins and what runs the Pods, which are this one. maas-api is no child:
+// it runs in Pods.
 const (
 	processDatabase   = "postgres"
 	processStandins   = "standins"
 	processController = "maas-controller"
 	processModel      = "llm-d-inference-sim"
+	processWorkload   = "workload"
 	processService    = "maas-api"
 	processGateway    = "gateway-standin"
 )
 
 // children lists the children in the order in which they are started.
 func children() []string {
-	return []string{processDatabase, processStandins, processController, processModel, processService, processGateway}
+	return []string{processDatabase, processStandins, processController, processModel, processWorkload, processGateway}
+}
+
+// gatewayProcesses are the processes that play the Gateways of tenants.
+func (s *state) gatewayProcesses() []string {
+	var names []string
+	for name := range s.Processes {
+		if strings.HasPrefix(name, processGateway) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
 }
 
 // state is what later commands need to find the children of a stack. It is
@@ -33,14 +44,15 @@ type state struct {
 	Processes map[string]*child `json:"processes"`
 	// Programs are those that the stack runs as maas-controller and maas-api.
 	Programs map[string]string `json:"programs,omitempty"`
-	// Arguments are those of maas-controller and maas-api: who they are, where they
-	// listen, and whom they ask.
+	// Arguments are those of maas-controller: who it is and where it listens.
 	Arguments map[string][]string `json:"programArguments,omitempty"`
 	// Addresses are where children listen whom others ask. They outlive a restart of
 	// the child.
 	Addresses map[string]string `json:"addresses,omitempty"`
 	// Backend is where the model answers.
 	Backend string `json:"backend,omitempty"`
+	// Database is the address of maas-api's database.
+	Database string `json:"database,omitempty"`
 	// Token is what the gateway takes for the caller of the samples.
 	Token string `json:"token,omitempty"`
 }
@@ -53,32 +65,11 @@ func newState() *state {
 
 func (l layout) readState() (*state, error) {
 	s := newState()
-	content, err := os.ReadFile(l.stateFile())
-	if errors.Is(err, fs.ErrNotExist) {
-		return s, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("read state: %w", err)
-	}
-	if err := json.Unmarshal(content, s); err != nil {
-		return nil, fmt.Errorf("read state in %s: %w", l.stateFile(), err)
-	}
-	return s, nil
+	return s, readJSON(l.stateFile(), s)
 }
 
 func (l layout) writeState(s *state) error {
-	content, err := json.MarshalIndent(s, "", "  ")
-	if err != nil {
-		return fmt.Errorf("write state: %w", err)
-	}
-	temporary := l.stateFile() + ".new"
-	if err := os.WriteFile(temporary, append(content, '\n'), 0o600); err != nil {
-		return fmt.Errorf("write state: %w", err)
-	}
-	if err := os.Rename(temporary, l.stateFile()); err != nil {
-		return fmt.Errorf("write state: %w", err)
-	}
-	return nil
+	return writeJSON(l.stateFile(), s)
 }
 
 // alive returns the named process if it runs.

@@ -8,6 +8,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"path/filepath"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -48,20 +49,75 @@ func (s *stack) printStatus(ctx context.Context, out io.Writer) error {
 	if s.state, err = s.layout.readState(); err != nil {
 		return err
 	}
-	for _, name := range children() {
+	for _, name := range s.everyChild() {
 		rows = append(rows, s.childStatus(ctx, name))
 	}
+	servers, err := s.serverStatus(ctx)
+	if err != nil {
+		return err
+	}
+	if err := renderStatus(out, append(rows, servers...), s.relative); err != nil {
+		return err
+	}
+	return s.printTenants(ctx, out)
+}
+
+func renderStatus(out io.Writer, rows []statusRow, relative func(string) string) error {
 	const padding = 2
 	w := tabwriter.NewWriter(out, 0, 0, padding, ' ', 0)
 	fmt.Fprintln(w, "PROCESS\tSTATE\tPID\tADDRESS\tMETRICS\tLOG")
 	for _, r := range rows {
 		if r.pid == 0 {
-			fmt.Fprintf(w, "%s\tstopped\t-\t-\t-\t%s\n", r.name, s.relative(r.log))
+			fmt.Fprintf(w, "%s\tstopped\t-\t-\t-\t%s\n", r.name, relative(r.log))
 			continue
 		}
-		fmt.Fprintf(w, "%s\t%s\t%d\t%s\t%s\t%s\n", r.name, r.state, r.pid, cmp.Or(r.address, "-"), cmp.Or(r.metrics, "-"), s.relative(r.log))
+		fmt.Fprintf(w, "%s\t%s\t%d\t%s\t%s\t%s\n", r.name, r.state, r.pid, cmp.Or(r.address, "-"), cmp.Or(r.metrics, "-"), relative(r.log))
 	}
 	return w.Flush()
+}
+
+// serverStatus is one row for each program of maas-api, which runs in a Pod.
+func (s *stack) serverStatus(ctx context.Context) ([]statusRow, error) {
+	report, err := s.layout.readReport()
+	if err != nil {
+		return nil, err
+	}
+	if s.state.alive(processWorkload) == nil {
+		report.Programs = nil
+	}
+	var rows []statusRow
+	for _, p := range report.servers() {
+		row := statusRow{name: p.deployment(), state: "running", pid: p.PID, log: p.Log}
+		row.address, row.metrics = report.service(p.deployment()), "http://"+p.Ports[metricsPort]+"/metrics"
+		switch {
+		case !p.Running:
+			row.pid = 0
+		case !p.ready(ctx):
+			row.state = "not ready"
+		}
+		rows = append(rows, row)
+	}
+	if len(rows) == 0 {
+		rows = append(rows, statusRow{name: processService, log: filepath.Join(s.layout.pods(), "logs")})
+	}
+	return rows, nil
+}
+
+// printTenants adds what the API server says of tenants, if it runs.
+func (s *stack) printTenants(ctx context.Context, out io.Writer) error {
+	if s.attach() != nil {
+		return nil
+	}
+	c, err := s.client()
+	if err != nil {
+		return err
+	}
+	w, err := readWorld(ctx, c)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintln(out)
+	return renderTenants(out, w.tenantReports())
 }
 
 func (s *stack) controlPlaneStatus() ([]statusRow, error) {

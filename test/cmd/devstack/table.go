@@ -11,9 +11,12 @@ import (
 	"text/tabwriter"
 )
 
-// report is what the API server says about the governed models.
+// report is what the API server says about the installation, its tenants and the
+// governed models.
 type report struct {
-	Models []modelReport
+	Configs []configReport
+	Tenants []tenantReport
+	Models  []modelReport
 }
 
 type modelReport struct {
@@ -48,6 +51,15 @@ type memberReport struct {
 
 // render writes the report as tables for a person.
 func render(w io.Writer, r report) error {
+	for _, write := range []func() error{
+		func() error { return renderConfigs(w, r.Configs) },
+		func() error { return renderTenants(w, r.Tenants) },
+	} {
+		if err := write(); err != nil {
+			return err
+		}
+		fmt.Fprintln(w)
+	}
 	if len(r.Models) == 0 {
 		_, err := fmt.Fprintln(w, "No MaaSModelRef exists.")
 		return err

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -44,9 +45,13 @@ type visit struct {
 	id string
 }
 
-// newVisit prepares a visit to what runs.
-func (s *stack) newVisit(ctx context.Context) (*visit, error) {
-	m, err := s.model()
+// newVisit prepares a visit to what runs of a tenant.
+func (s *stack) newVisit(ctx context.Context, tenant string) (*visit, error) {
+	t, err := s.site(tenant)
+	if err != nil {
+		return nil, err
+	}
+	service, err := s.serviceAddress(ctx, t.service())
 	if err != nil {
 		return nil, err
 	}
@@ -54,17 +59,17 @@ func (s *stack) newVisit(ctx context.Context) (*visit, error) {
 	if err != nil {
 		return nil, err
 	}
-	client, err := newCaller(ca, m.Hostname, s.state.Addresses[processGateway])
+	client, err := newCaller(ca, t.model.Hostname, s.state.Addresses[t.gatewayProcess()])
 	if err != nil {
 		return nil, err
 	}
-	endpoint, err := s.endpoint(ctx, m.Ref)
+	endpoint, err := s.endpoint(ctx, t.model.Ref)
 	if err != nil {
 		return nil, err
 	}
 	return &visit{
-		caller: client, model: m, endpoint: endpoint, gateway: "https://" + m.Hostname,
-		service: "https://" + s.state.Addresses[processService], token: s.state.Token,
+		caller: client, model: t.model, endpoint: endpoint, gateway: "https://" + t.model.Hostname,
+		service: "https://" + service, token: s.state.Token,
 	}, nil
 }
 
@@ -83,8 +88,8 @@ func (s *stack) endpoint(ctx context.Context, ref types.NamespacedName) (string,
 
 // visitModel waits until maas-api and the gateway have noticed what the operator
 // did, then makes the visit, and keeps its report and its key.
-func (s *stack) visitModel(ctx context.Context) error {
-	v, err := s.newVisit(ctx)
+func (s *stack) visitModel(ctx context.Context, tenant string) error {
+	v, err := s.newVisit(ctx, tenant)
 	if err != nil {
 		return err
 	}
@@ -96,7 +101,11 @@ func (s *stack) visitModel(ctx context.Context) error {
 		return err
 	}
 	s.visited = v
-	return s.layout.writeKey(v.key)
+	l := s.layout.of(tenant)
+	if err := os.MkdirAll(l.dir, 0o750); err != nil {
+		return fmt.Errorf("write the key: %w", err)
+	}
+	return l.writeKey(v.key)
 }
 
 // awaitAdmission waits until the model lets the caller in. That opens the

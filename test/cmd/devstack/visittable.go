@@ -25,21 +25,27 @@ type callReport struct {
 
 // renderVisit writes the calls as a table for a person, and what in it is not real.
 func renderVisit(w io.Writer, r visitReport) error {
+	if err := renderCalls(w, r); err != nil {
+		return err
+	}
+	_, err := fmt.Fprint(w, `
+Real: the Kubernetes API and its controllers, maas-controller, maas-api as its
+Deployment says, PostgreSQL. Stand-ins: nodes and cert-manager; Kuadrant's controllers
+and KServe report status only; the gateway routes and asks maas-api about keys and
+subscriptions as a real one would, but COUNTS NO TOKENS: no limit above is enforced.
+The model is a simulator that repeats what it is told.
+`)
+	return err
+}
+
+// renderCalls writes the calls as a table for a person.
+func renderCalls(w io.Writer, r visitReport) error {
 	fmt.Fprintf(w, "%s of group %s, with a token, then with the API key made for it; one call each, connections open:\n\n", callerName, callerGroup)
 	calls := &block{indent: "  ", header: []string{"CALL", "STATUS", "TIME", "ASKED", "REQUEST", "ANSWER"}, none: "no calls"}
 	for _, c := range r.Calls {
 		calls.row(c.What, strconv.Itoa(c.Status), milliseconds(c.Took), c.Asked, c.Request, c.Answer)
 	}
-	if err := calls.write(w); err != nil {
-		return err
-	}
-	_, err := fmt.Fprint(w, `
-Real: the Kubernetes API, maas-controller, maas-api, PostgreSQL. Stand-ins: Kuadrant's
-controllers and KServe report status only; the gateway routes and asks maas-api about
-keys and subscriptions as a real one would, but COUNTS NO TOKENS: no limit above is
-enforced. The model is a simulator that repeats what it is told.
-`)
-	return err
+	return calls.write(w)
 }
 
 func milliseconds(d time.Duration) string {
