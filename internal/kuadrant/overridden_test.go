@@ -16,6 +16,8 @@ import (
 func TestOverridden(t *testing.T) {
 	t.Parallel()
 	accepted, overridden := condition("Accepted", "True", "Accepted"), condition("Enforced", "False", "Overridden")
+	partly := condition("Enforced", "False", "Unknown")
+	partly["message"] = "TokenRateLimitPolicy has encountered some issues: policy rule(s) overridden: deny-all-by-default by tokenratelimitpolicy.kuadrant.io:llm/maas-trlp-granite"
 	leaving := policy(statusOf(3, accepted, overridden))
 	leaving.SetDeletionTimestamp(&metav1.Time{Time: time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)})
 	for name, test := range map[string]struct {
@@ -23,6 +25,7 @@ func TestOverridden(t *testing.T) {
 		want   bool
 	}{
 		"accepted and overridden":             {policy(statusOf(3, accepted, overridden)), true},
+		"overridden on some routes":           {policy(statusOf(3, accepted, partly)), true},
 		"overridden in an earlier generation": {policy(statusOf(2, accepted, overridden)), false},
 		"not accepted":                        {policy(statusOf(3, condition("Accepted", "False", "Conflicted"), overridden)), false},
 		"not enforced for another reason":     {policy(statusOf(3, accepted, condition("Enforced", "False", "Unknown"))), false},
