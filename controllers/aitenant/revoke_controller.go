@@ -38,11 +38,10 @@ func Tombstones(r *Reconciler) reconcile.Reconciler { return tombstones{r} }
 // setUpTombstones registers the controller.
 func (r *Reconciler) setUpTombstones(mgr ctrl.Manager) error {
 	t := tombstones{r}
-	isStone := predicate.NewPredicateFuncs(func(o client.Object) bool { return o.GetLabels()[v1alpha1.LabelTenantTombstone] == "true" })
 	err := ctrl.NewControllerManagedBy(mgr).
 		Named("tombstone").
 		WithOptions(trigger.Options(1)).
-		For(&corev1.ConfigMap{}, builder.WithPredicates(isStone)).
+		For(&corev1.ConfigMap{}, builder.WithPredicates(labelled(v1alpha1.LabelTenantTombstone))).
 		Watches(&batchv1.Job{}, handler.EnqueueRequestsFromMapFunc(func(_ context.Context, o client.Object) []reconcile.Request {
 			return t.requests(types.UID(o.GetAnnotations()[v1alpha1.AnnotationAITenantUID]))
 		})).

@@ -161,7 +161,7 @@ func (r *Reconciler) awaitFormerKeys(ctx context.Context, s *scope) error {
 		if stone.UID != s.tenant.UID && stone.Tenant == r.knownAs(s.tenant.Name) {
 			s.stop(v1alpha1.ReasonFormerKeysPending, fmt.Sprintf(
 				"The API keys of an earlier tenant of this name are being revoked: see ConfigMap %s. Delete it if there are no such keys any more.", client.ObjectKeyFromObject(stone.object)))
-			s.lookAgain(soon)
+			s.lookAgain(later)
 			return nil
 		}
 	}

@@ -53,7 +53,8 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager) err
 		Watches(&v1alpha1.MaasTenantConfig{}, trigger.Enqueue(r.ofConfig), when(configChanged)).
 		Watches(&v1alpha1.Tenant{}, trigger.Enqueue(r.ofConfig), when(changed)).
 		Watches(&corev1.Namespace{}, trigger.Enqueue(r.ofNamespace), when(namespaceChanged)).
-		Watches(&corev1.ConfigMap{}, trigger.Enqueue(r.ofClaim), builder.WithPredicates(isClaim(), trigger.OnUpdate(changed))).
+		Watches(&corev1.ConfigMap{}, trigger.Enqueue(r.ofClaim), builder.WithPredicates(labelled(v1alpha1.LabelGatewayClaim), trigger.OnUpdate(changed))).
+		Watches(&corev1.ConfigMap{}, trigger.Enqueue(r.ofTombstone), builder.WithPredicates(labelled(v1alpha1.LabelTenantTombstone))).
 		Watches(role, trigger.Enqueue(r.ofRole), when(changed)).
 		Watches(&batchv1.Job{}, trigger.Enqueue(ofJob)).
 		Build(r.Metrics.Wrap("aitenant", v1alpha1.KindAITenant, r))
@@ -115,10 +116,9 @@ func namespaceChanged(before, after client.Object) bool {
 	return !ok || !alsoOK || trigger.Drifted(a, b) || a.Status.Phase != b.Status.Phase
 }
 
-func isClaim() predicate.Predicate {
-	return predicate.NewPredicateFuncs(func(object client.Object) bool {
-		return object.GetLabels()[v1alpha1.LabelGatewayClaim] == "true"
-	})
+// labelled lets pass what carries a label that tells what it is.
+func labelled(name string) predicate.Predicate {
+	return predicate.NewPredicateFuncs(func(object client.Object) bool { return object.GetLabels()[name] == "true" })
 }
 
 // all lists every AITenant.
@@ -178,6 +178,20 @@ func (r *Reconciler) ofClaim(ctx context.Context, object client.Object) ([]types
 		return t.Namespace == object.GetNamespace() &&
 			(tenancy.GatewayClaim(wanted.Namespace, wanted.Name) == object.GetName() || aitenant.OwnershipOf(object, t) == aitenant.Ours)
 	})
+}
+
+// ofTombstone lists the AITenants that wait while keys of an earlier tenant of their
+// name may work.
+func (r *Reconciler) ofTombstone(ctx context.Context, object client.Object) ([]types.NamespacedName, error) {
+	c, ok := object.(*corev1.ConfigMap)
+	if !ok {
+		return nil, nil
+	}
+	stone, err := aitenant.TombstoneFrom(c)
+	if err != nil {
+		return nil, nil //nolint:nilerr // What is no tombstone keeps nobody waiting.
+	}
+	return r.those(ctx, func(t *v1alpha1.AITenant) bool { return r.knownAs(t.Name) == stone.Tenant })
 }
 
 // ofRole lists the AITenants that have a Role of that name.
