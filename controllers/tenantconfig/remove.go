@@ -220,7 +220,8 @@ func (r *Reconciler) releaseGuards(ctx context.Context, s *scope) error {
 	return err
 }
 
-// orphaned tells whether a recorded policy targets a Gateway that does not exist.
+// orphaned tells whether a recorded policy targets a Gateway that does not exist. The
+// cache may lack one that was made anew, which must not be left without its guard.
 func (r *Reconciler) orphaned(ctx context.Context, ref apply.Ref) (bool, error) {
 	for _, kind := range kinds() {
 		if kind.GroupKind() != (schema.GroupKind{Group: ref.Group, Kind: ref.Kind}) {
@@ -234,7 +235,7 @@ func (r *Reconciler) orphaned(ctx context.Context, ref apply.Ref) (bool, error) 
 		if target == "" {
 			return false, nil
 		}
-		gateway, err := fetch.Optional(ctx, r.Client, types.NamespacedName{Namespace: ref.Namespace, Name: target}, &gwapiv1.Gateway{})
+		gateway, err := fetch.Optional(ctx, r.APIReader, types.NamespacedName{Namespace: ref.Namespace, Name: target}, &gwapiv1.Gateway{})
 		return gateway == nil, err
 	}
 	return false, nil
