@@ -4,8 +4,11 @@
 package tenantconfig
 
 import (
+	"time"
+
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
+	clocktesting "k8s.io/utils/clock/testing"
 	gwapiv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/opendatahub-io/maas-operator/internal/apply"
@@ -34,4 +37,12 @@ func JudgeRoute(object *unstructured.Unstructured, gateway *gwapiv1.Gateway) (te
 	s.gateway = gateway
 	s.input.Tenant.Gateway = types.NamespacedName{Namespace: gateway.Namespace, Name: gateway.Name}
 	return s.route()
+}
+
+// JudgePolicy is for the tests; a live object of nil was left alone.
+func JudgePolicy(object, live *unstructured.Unstructured, now time.Time) tenantstatus.Observation {
+	s := seen(object)
+	s.live[apply.InventoryOf(object)[0]] = live
+	r := &Reconciler{Clock: clocktesting.NewFakePassiveClock(now)}
+	return r.policies(s)
 }

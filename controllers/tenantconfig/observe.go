@@ -141,7 +141,10 @@ func (r *Reconciler) policies(s *scope) tenantstatus.Observation {
 		}
 		live := s.live[apply.InventoryOf(object)[0]]
 		if live == nil {
-			continue // Left alone; condition Degraded says so.
+			if result.State != metav1.ConditionFalse {
+				result = refuses("%s was left alone, because another controller owns it: see condition Degraded.", nameOf(object))
+			}
+			continue
 		}
 		readiness := kuadrant.ReadinessOf(live, r.Clock.Now())
 		switch {
@@ -149,8 +152,11 @@ func (r *Reconciler) policies(s *scope) tenantstatus.Observation {
 		case readiness.Waiting:
 			if result.State == metav1.ConditionTrue {
 				result = waits(busy)
+				result.Passing = true
 			}
-			if !readiness.Until.IsZero() {
+			if readiness.Until.IsZero() {
+				result.Passing = false
+			} else {
 				s.lookAgain(max(readiness.Until.Sub(r.Clock.Now()), time.Second))
 			}
 		case result.State != metav1.ConditionFalse:

@@ -6,6 +6,7 @@ package tenantconfig_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -14,6 +15,7 @@ import (
 	gwapiv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/opendatahub-io/maas-operator/controllers/tenantconfig"
+	"github.com/opendatahub-io/maas-operator/internal/kuadrant"
 )
 
 func untyped(t *testing.T, object any, apiVersion, kind string) *unstructured.Unstructured {
@@ -89,6 +91,43 @@ func TestARouteIsJudgedByTheTenantsGateway(t *testing.T) {
 			got, err := tenantconfig.JudgeRoute(untyped(t, route, "gateway.networking.k8s.io/v1", "HTTPRoute"), gateway)
 			if err != nil || got.State != test.want || (got.Message == "") != (test.want == metav1.ConditionTrue) {
 				t.Errorf("JudgeRoute() = %+v, %v, want %s", got, err, test.want)
+			}
+		})
+	}
+}
+
+// What Kuadrant has not judged as it stands may never be enforced; what it calls unknown
+// for a moment passes.
+func TestAPolicyIsJudgedAsItStands(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	policy := func(generation int64, enforced metav1.ConditionStatus, reason string) *unstructured.Unstructured {
+		p := kuadrant.New(kuadrant.AuthPolicy)
+		p.SetNamespace("infra")
+		p.SetName("maas-api-auth-policy")
+		p.SetGeneration(generation)
+		judged := func(kind string, status metav1.ConditionStatus, reason string) any {
+			return map[string]any{"type": kind, "status": string(status), "reason": reason, "lastTransitionTime": now.Format(time.RFC3339)}
+		}
+		p.Object["status"] = map[string]any{"observedGeneration": int64(2), "conditions": []any{judged("Accepted", "True", "Accepted"), judged("Enforced", enforced, reason)}}
+		return p
+	}
+	for name, test := range map[string]struct {
+		live    *unstructured.Unstructured
+		want    metav1.ConditionStatus
+		passing bool
+	}{
+		"enforced":                   {policy(2, "True", "Enforced"), metav1.ConditionTrue, false},
+		"changed since":              {policy(3, "True", "Enforced"), metav1.ConditionUnknown, false},
+		"unknown for a moment":       {policy(2, "False", "Unknown"), metav1.ConditionUnknown, true},
+		"refused":                    {policy(2, "False", "Overridden"), metav1.ConditionFalse, false},
+		"another controller owns it": {nil, metav1.ConditionFalse, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got := tenantconfig.JudgePolicy(policy(2, "True", "Enforced"), test.live, now)
+			if got.State != test.want || got.Passing != test.passing || (got.Message == "") != (test.want == metav1.ConditionTrue) {
+				t.Errorf("JudgePolicy() = %+v, want %s, passing %t", got, test.want, test.passing)
 			}
 		})
 	}

@@ -206,10 +206,11 @@ func (v *verdict) observe(kind v1alpha1.ConditionType, o Observation, good, bad 
 	v.set(kind, state, bad, o.Message)
 }
 
-// settled lets what was True stay so while the gateway only needs time: Kuadrant
-// calls every policy of a gateway unknown for seconds when one of them changes.
+// settled lets what was True stay so while that passes: Kuadrant calls every policy of
+// a gateway unknown for seconds when one of them changes. A policy that Kuadrant has not
+// judged as it stands now, for instance on another Gateway, may never be enforced.
 func (f Facts) settled(kind v1alpha1.ConditionType, o Observation) Observation {
-	if o.State != metav1.ConditionUnknown {
+	if o.State != metav1.ConditionUnknown || !o.Passing {
 		return o
 	}
 	before := meta.FindStatusCondition(f.Previous, string(kind))

@@ -197,14 +197,17 @@ func TestWarningsAreUnited(t *testing.T) {
 // Kuadrant calls all policies of a gateway unknown while one of them changes.
 func TestEnforcementOutlastsABusyGateway(t *testing.T) {
 	t.Parallel()
+	busy := waiting
+	busy.Passing = true
 	for name, test := range map[string]struct {
 		before   metav1.Condition
 		policies tenantstatus.Observation
 		want     metav1.ConditionStatus
 	}{
-		"it was enforced for this generation":  {metav1.Condition{Status: metav1.ConditionTrue, ObservedGeneration: 3}, waiting, metav1.ConditionTrue},
-		"it was enforced for an earlier one":   {metav1.Condition{Status: metav1.ConditionTrue, ObservedGeneration: 2}, waiting, metav1.ConditionUnknown},
-		"it was not enforced":                  {metav1.Condition{Status: metav1.ConditionFalse, ObservedGeneration: 3}, waiting, metav1.ConditionUnknown},
+		"it was enforced for this generation":  {metav1.Condition{Status: metav1.ConditionTrue, ObservedGeneration: 3}, busy, metav1.ConditionTrue},
+		"it was enforced for an earlier one":   {metav1.Condition{Status: metav1.ConditionTrue, ObservedGeneration: 2}, busy, metav1.ConditionUnknown},
+		"it was not enforced":                  {metav1.Condition{Status: metav1.ConditionFalse, ObservedGeneration: 3}, busy, metav1.ConditionUnknown},
+		"it was enforced before it changed":    {metav1.Condition{Status: metav1.ConditionTrue, ObservedGeneration: 3}, waiting, metav1.ConditionUnknown},
 		"it was enforced and is refused today": {metav1.Condition{Status: metav1.ConditionTrue, ObservedGeneration: 3}, wrong, metav1.ConditionFalse},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -56,6 +56,9 @@ type Observation struct {
 	State metav1.ConditionStatus
 	// Message says what is wrong or waited for.
 	Message string
+	// Passing says of an Unknown state that it ends by itself, soon, one way or the
+	// other.
+	Passing bool
 }
 
 // Facts is everything the status depends on.
