@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	gwapiv1 "sigs.k8s.io/gateway-api/apis/v1"
@@ -66,6 +67,24 @@ var _ = Describe("the services of a tenant", Ordered, func() {
 		}
 	})
 
+	// Earlier releases gave the Deployments of all tenants the same selector, which cannot
+	// be changed.
+	It("finds the maas-api of an earlier release", func(ctx SpecContext) {
+		former := map[string]any{v1alpha1.LabelComponent: v1alpha1.ComponentAPI, v1alpha1.LabelName: v1alpha1.NameMaaSAPI, v1alpha1.LabelPartOf: v1alpha1.PartOfMaaS}
+		d := &unstructured.Unstructured{Object: map[string]any{
+			"apiVersion": "apps/v1", "kind": "Deployment",
+			"metadata": map[string]any{"namespace": infraNamespace, "name": "maas-api-blue"},
+			"spec": map[string]any{
+				"selector": map[string]any{"matchLabels": former},
+				"template": map[string]any{
+					"metadata": map[string]any{"labels": former},
+					"spec":     map[string]any{"containers": []any{map[string]any{"name": "maas-api", "image": "quay.io/example/maas-api:former"}}},
+				},
+			},
+		}}
+		Expect(suite.admin.Apply(ctx, client.ApplyConfigurationFromUnstructured(d), client.FieldOwner(v1alpha1.FieldOwner))).To(Succeed())
+	})
+
 	// W-23: the Secret wakes every tenant, not only the default one.
 	It("comes up in all tenants once the database is there", func(ctx SpecContext) {
 		provideDatabase(ctx, "postgresql://maas@db.example.com/maas")
@@ -75,6 +94,8 @@ var _ = Describe("the services of a tenant", Ordered, func() {
 			Expect(t.config().Finalizers).To(ContainElement(v1alpha1.FinalizerTenantCleanup))
 			Expect(warned(t)).To(And(ContainSubstring("cert-manager"), ContainSubstring("Istio")))
 		}
+		Expect(maasAPI(red)().Spec.Selector.MatchLabels).To(HaveKeyWithValue(v1alpha1.LabelTenantInstance, "maas-api-red"))
+		Expect(maasAPI(blue)().Spec.Selector.MatchLabels).NotTo(HaveKey(v1alpha1.LabelTenantInstance))
 	})
 
 	It("writes nothing when nothing is to be done", func() {

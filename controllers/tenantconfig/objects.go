@@ -9,11 +9,13 @@ import (
 	"fmt"
 	"slices"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	gwapiv1 "sigs.k8s.io/gateway-api/apis/v1"
@@ -47,6 +49,9 @@ func (r *Reconciler) compute(ctx context.Context, s *scope) (err error) {
 	if s.input.AcceptKeyHeader, err = r.acceptsKeyHeader(ctx, s); err != nil {
 		return err
 	}
+	if s.input.Selector, err = r.selector(ctx, s); err != nil {
+		return err
+	}
 	out, err := tenant.Build(s.input)
 	if err != nil {
 		return s.unbuildable(err)
@@ -56,6 +61,23 @@ func (r *Reconciler) compute(ctx context.Context, s *scope) (err error) {
 	}
 	s.objects = r.render(s, slices.Concat(out.Guard, out.Workload))
 	return nil
+}
+
+// selector reads what the tenant's Deployment selects by; nil when there is none. The
+// cache lacks one that an earlier release did not label as the operator's.
+func (r *Reconciler) selector(ctx context.Context, s *scope) (labels map[string]string, err error) {
+	key := types.NamespacedName{Namespace: r.Settings.InfraNamespace, Name: s.input.Tenant.MaaSAPI()}
+	for _, reader := range []client.Reader{r.Client, r.APIReader} {
+		live, err := fetch.Optional(ctx, reader, key, operand(appsv1.SchemeGroupVersion.WithKind("Deployment")))
+		if err != nil {
+			return nil, err
+		}
+		if live != nil {
+			labels, _, err = unstructured.NestedStringMap(live.Object, "spec", "selector", "matchLabels")
+			return labels, err
+		}
+	}
+	return nil, nil
 }
 
 // unbuildable puts an error of the pure part into words.

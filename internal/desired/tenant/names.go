@@ -83,11 +83,13 @@ func instanceLabels(t tenancy.Context) map[string]string {
 }
 
 // deploymentSelector is the selector of a tenant's Deployment, which cannot be
-// changed. That of the default tenant is what earlier releases gave it, and selects
-// the pods of all tenants: the hash that each ReplicaSet adds keeps them apart.
-func deploymentSelector(t tenancy.Context) map[string]string {
-	if t.ID == "" {
-		return podLabels(v1alpha1.ComponentAPI)
+// changed. Earlier releases gave all tenants the same one, which selects the pods of
+// all tenants: the hash that each ReplicaSet adds keeps them apart. Deployments of
+// theirs keep it, and so does the default tenant's for good.
+func deploymentSelector(t tenancy.Context, live map[string]string) map[string]string {
+	former := podLabels(v1alpha1.ComponentAPI)
+	if t.ID == "" || maps.Equal(live, former) {
+		return former
 	}
 	return instanceLabels(t)
 }

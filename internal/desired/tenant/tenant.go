@@ -59,6 +59,9 @@ type Input struct {
 	// DatabaseSecretVersion is the resourceVersion of the Secret with the database's
 	// address; empty when it is not known.
 	DatabaseSecretVersion string
+	// Selector are the labels that the tenant's Deployment selects by; nil when there
+	// is none yet.
+	Selector map[string]string
 	// Served tells by the name of the CustomResourceDefinition which of the kinds
 	// that optional objects require the cluster serves.
 	Served map[string]bool

@@ -20,7 +20,7 @@ func (b builder) deployment() (render.Request, []Warning) {
 	count, warnings := replicas(b.Config)
 	v := values.MaaSAPIDeployment{
 		Meta: meta, Replicas: count,
-		Selector: deploymentSelector(t), PodLabels: instanceLabels(t),
+		Selector: deploymentSelector(t, b.Selector), PodLabels: instanceLabels(t),
 		ServiceAccount: t.MaaSAPI(), RunAsUser: b.Settings.runAsUser(),
 		Tenant: values.MaaSAPITenant{
 			Name: t.Name, UID: string(b.TenantUID), Namespace: b.Config.Namespace,

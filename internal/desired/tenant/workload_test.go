@@ -193,6 +193,12 @@ func TestSelectorsKeepTenantsApart(t *testing.T) {
 	if diff := cmp.Diff(&metav1.LabelSelector{MatchLabels: frozen}, selector); diff != "" {
 		t.Errorf("the selector of the default tenant's Deployment cannot be changed (-want +got):\n%s", diff)
 	}
+	upgraded := input(tenant.OpenShift, "redteam")
+	upgraded.Selector = frozen
+	selector = object[appsv1.Deployment](t, upgraded, tenant.DeploymentTemplate).Spec.Selector
+	if diff := cmp.Diff(&metav1.LabelSelector{MatchLabels: frozen}, selector); diff != "" {
+		t.Errorf("the selector of a Deployment of an earlier release cannot be changed (-want +got):\n%s", diff)
+	}
 }
 
 // TestTheServingCertificate has row E-137 and weaknesses W-4 and W-17: one Secret is
