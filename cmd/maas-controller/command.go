@@ -68,7 +68,7 @@ func bindFlags(f *pflag.FlagSet, c *Config) {
 	f.StringVar(&c.InfraNamespace, "infra-namespace", c.InfraNamespace, "namespace of maas-api; AUTO derives it from --controller-namespace, empty means the same namespace")
 	f.StringVar(&c.SubscriptionNamespace, "maas-subscription-namespace", c.SubscriptionNamespace, "namespace of the default tenant: its subscriptions and auth policies")
 	f.StringVar(&c.AITenantNamespace, "aitenant-namespace", c.AITenantNamespace, "namespace of AITenants")
-	f.StringVar(&c.MonitoringNamespace, "monitoring-namespace", c.MonitoringNamespace, "namespace for observability objects; accepted and checked, without an effect so far: this release creates none")
+	f.StringVar(&c.MonitoringNamespace, "monitoring-namespace", c.MonitoringNamespace, "namespace of the platform's monitoring, which may read the metrics of maas-api on OpenShift; empty: nobody else may")
 	f.BoolVar(&c.Discovery, "enable-tenant-namespace-discovery", c.Discovery, "accept subscriptions and auth policies in every namespace labelled for a tenant, not only in the default tenant's")
 
 	f.DurationVar(&c.MaintainInterval, "subscription-namespace-maintain-interval", c.MaintainInterval, "how often the namespaces of AITenants and of maas-api are looked after without an event")
