@@ -20,8 +20,9 @@ import (
 	"github.com/opendatahub-io/maas-operator/internal/managedns"
 )
 
-// +kubebuilder:rbac:groups=maas.opendatahub.io,resources=configs,verbs=get;list;watch;create;patch;delete
-// +kubebuilder:rbac:groups=maas.opendatahub.io,resources=configs/status,verbs=patch
+// +kubebuilder:rbac:groups=maas.opendatahub.io,resources=configs,verbs=list;watch;create
+// +kubebuilder:rbac:groups=maas.opendatahub.io,resources=configs,resourceNames=default,verbs=get;patch;delete
+// +kubebuilder:rbac:groups=maas.opendatahub.io,resources=configs/status,resourceNames=default,verbs=patch
 
 // ensureConfig creates the Config, unless everything is to go. It is made here and is
 // part of no manifest: it would race with its own CustomResourceDefinition.

@@ -7,7 +7,8 @@ package tenantconfig
 // one name.
 // +kubebuilder:rbac:groups=maas.opendatahub.io,resources=maastenantconfigs,verbs=get;list;watch;patch
 // +kubebuilder:rbac:groups=maas.opendatahub.io,resources=maastenantconfigs/status,verbs=patch
-// +kubebuilder:rbac:groups=maas.opendatahub.io,resources=configs;aitenants;tenants,verbs=get;list;watch
+// +kubebuilder:rbac:groups=maas.opendatahub.io,resources=aitenants;tenants,verbs=get;list;watch
+// +kubebuilder:rbac:groups=maas.opendatahub.io,resources=configs,verbs=list;watch
 // +kubebuilder:rbac:groups=maas.opendatahub.io,resources=maasmodelrefs,verbs=list;watch
 // +kubebuilder:rbac:groups=maas.opendatahub.io,resources=maassubscriptions;maasauthpolicies,verbs=list;watch;delete
 // +kubebuilder:rbac:groups=inference.opendatahub.io,resources=externalmodels,verbs=list;watch

@@ -19,7 +19,6 @@ import (
 
 	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
 	"github.com/opendatahub-io/maas-operator/internal/kuadrant"
-	"github.com/opendatahub-io/maas-operator/test/internal/rights"
 	"github.com/opendatahub-io/maas-operator/test/testenv"
 	"github.com/opendatahub-io/maas-operator/test/testenv/audit"
 )
@@ -122,15 +121,6 @@ var _ = Describe("The operator", Ordered, func() {
 		refused, err := stack.env.Audit().Events(audit.ByUser(testenv.OperatorUser), audit.Forbidden())
 		Expect(err).NotTo(HaveOccurred())
 		Expect(refused).To(BeEmpty())
-	})
-
-	It("holds no right that it did not use", func() {
-		events, err := stack.env.Audit().Events(audit.ByUser(testenv.OperatorUser))
-		Expect(err).NotTo(HaveOccurred())
-		granted, err := rights.Granted("config/rbac/role.yaml")
-		Expect(err).NotTo(HaveOccurred())
-		idle := rights.Idle(granted, rights.Used(events), rarelyUsed)
-		Expect(idle).To(BeEmpty(), "granted, never used")
 	})
 })
 

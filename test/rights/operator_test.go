@@ -121,17 +121,9 @@ func golden(t *testing.T) []*unstructured.Unstructured {
 // held are the rights an installation gives the operator.
 func held(t *testing.T) []rights.Right {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join(testenv.RepoRoot(), "config", "rbac", "*.yaml"))
+	manifests, err := rights.Manifests("config/rbac")
 	if err != nil {
 		t.Fatal(err)
-	}
-	var manifests []*unstructured.Unstructured
-	for _, file := range files {
-		objects, err := testenv.ReadObjects(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		manifests = append(manifests, objects...)
 	}
 	held, err := rights.Held(manifests, testenv.OperatorNamespace, testenv.OperatorServiceAccount)
 	if err != nil || len(held) == 0 {
@@ -195,6 +187,33 @@ func TestTheOperatorMayWriteWhatItRenders(t *testing.T) {
 				t.Errorf("the operator writes %s %s and may not %q", object.GetKind(), object.GetName(), missing)
 			}
 		}
+	}
+}
+
+// The right to update is for taking over what others have a part in, which the applier
+// does with protected kinds only. Of this project's own kinds administrators of tenants
+// are granted it.
+func TestTheOperatorUpdatesOnlyWhatIsProtected(t *testing.T) {
+	t.Parallel()
+	allowed := map[string]bool{"leases": true}
+	for _, object := range slices.Concat(rendered(t, platform.OpenShift), rendered(t, platform.Kubernetes), golden(t)) {
+		if protected(object.GetKind()) {
+			resource, _ := meta.UnsafeGuessKindToResource(object.GroupVersionKind())
+			allowed[resource.Resource] = true
+		}
+	}
+	for _, right := range held(t) {
+		if right.Verb == "update" && !allowed[right.Resource] && right.Group != v1alpha1.GroupVersion.Group {
+			t.Errorf("the operator may %q, and has no use for it", right)
+		}
+	}
+}
+
+// C32: a right that another one covers says less than it seems to.
+func TestTheOperatorHoldsNoRightTwice(t *testing.T) {
+	t.Parallel()
+	for _, right := range rights.Repeated(held(t)) {
+		t.Errorf("the operator holds %q, and another right covers it", right)
 	}
 }
 

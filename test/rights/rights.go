@@ -4,19 +4,22 @@
 // Package rights computes what roles allow, from the objects alone: what an account
 // holds, what the roles a program writes grant, and what of the latter the former
 // lacks. The API server refuses to let anybody grant what they do not hold, and says
-// so only when it happens. The package knows names and namespaces of objects, unlike
-// test/internal/rights, which compares rights with an audit log.
+// so only when it happens. It also computes from an audit log what an account needed.
+// It must not know which account it is.
 package rights
 
 import (
 	"cmp"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/opendatahub-io/maas-operator/test/testenv"
 )
 
 // Right is one verb on one kind of resource.
@@ -48,6 +51,24 @@ func (r Right) String() string {
 func (r Right) Covers(other Right) bool {
 	return r.Group == other.Group && r.Resource == other.Resource && r.Verb == other.Verb &&
 		(r.Name == "" || r.Name == other.Name) && (r.Namespace == "" || r.Namespace == other.Namespace)
+}
+
+// Manifests reads the objects in the files of a directory, seen from the root of the
+// repository.
+func Manifests(dir string) ([]*unstructured.Unstructured, error) {
+	files, err := filepath.Glob(filepath.Join(testenv.RepoRoot(), filepath.FromSlash(dir), "*.yaml"))
+	if err != nil || len(files) == 0 {
+		return nil, fmt.Errorf("read %s: no manifests", dir)
+	}
+	var out []*unstructured.Unstructured
+	for _, file := range files {
+		objects, err := testenv.ReadObjects(file)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, objects...)
+	}
+	return out, nil
 }
 
 // Granted expands the Roles and ClusterRoles among objects. It refuses what it cannot

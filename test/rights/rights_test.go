@@ -48,6 +48,16 @@ func TestGranted(t *testing.T) {
 	}
 }
 
+func TestManifests(t *testing.T) {
+	t.Parallel()
+	if got, err := rights.Manifests("config/rbac"); err != nil || len(got) < 2 {
+		t.Errorf("Manifests() = %d objects, %v", len(got), err)
+	}
+	if _, err := rights.Manifests("config/nothing"); err == nil {
+		t.Error("a directory without files is no error")
+	}
+}
+
 func TestWhatCannotBeComparedIsRefused(t *testing.T) {
 	t.Parallel()
 	for name, document := range map[string]string{
