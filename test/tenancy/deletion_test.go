@@ -135,6 +135,8 @@ var _ = Describe("A tenant that is deleted", Ordered, func() {
 			Eventually(gone(ctx, o)).Should(BeTrue(), "%T %s", o, client.ObjectKeyFromObject(o))
 		}
 		Expect(tombstones(ctx)).To(BeEmpty())
+		Eventually(eventsAbout(ctx, t.name)).Should(ContainElement(And(
+			HavePrefix("Warning AITenantCleanedUp: "), ContainSubstring(t.namespace()+"/our-admins"))), "bindings that the next tenant of the name would have")
 		for _, o := range mine {
 			left := o.DeepCopyObject().(client.Object)
 			Expect(on.Admin.Get(ctx, client.ObjectKeyFromObject(o), left)).To(Succeed(), "%T %s", o, client.ObjectKeyFromObject(o))

@@ -110,7 +110,7 @@ func startServers(ctx context.Context, dir string) map[string]string {
 		if server, err = postgres.Start(ctx, postgres.Options{Out: GinkgoWriter}); err != nil {
 			return err
 		}
-		if err = server.CreateDatabase(ctx, "maas"); err != nil {
+		if err := server.CreateDatabase(ctx, "maas"); err != nil {
 			return err
 		}
 		database = server.URL("maas")
