@@ -14,6 +14,8 @@ GO ?= go
 VERSION ?= 0.1.0-dev
 # ONCE=1 makes "run" end after the table.
 ONCE ?=
+# NAME=red is the tenant of "tenant" and "delete-tenant".
+NAME ?=
 # V=1 prints the output of passing tests too.
 V ?=
 # RACE= runs "test" without the race detector, which it uses where goroutines are.
@@ -51,6 +53,7 @@ help: ## Show this list
 		END { print "  PKG=./internal/...       packages for test, vet and bench-go" } \
 		END { print "  V=1                      output of passing tests too" } \
 		END { print "  RACE=                    test without the race detector" } \
+		END { print "  NAME=red                 tenant of tenant and delete-tenant" } \
 		END { print "  ONCE=1                   run ends after its tables" } \
 		END { print "  BENCH=\"burst many\"       scenarios of bench; BENCH_OUT=file stores figures, BENCH_FLAGS adds flags" } \
 		END { print "  TEST_LONG_FRACTION=10    a tenth of the counts of test-long and fuzz" }' Makefile
@@ -70,8 +73,16 @@ down: devstack ## End exactly what "up" started
 	@$(BIN)/devstack down
 
 .PHONY: status
-status: devstack ## Show which processes of "up" are running, and where they listen
+status: devstack ## Show which processes of "up" are running, where they listen, and the tenants
 	@$(BIN)/devstack status
+
+.PHONY: tenant
+tenant: devstack ## Add tenant NAME to "up", with a Gateway, a maas-api and a model of its own
+	@$(BIN)/devstack tenant $(NAME)
+
+.PHONY: delete-tenant
+delete-tenant: devstack ## Delete tenant NAME of "up", and show how its keys were revoked
+	@$(BIN)/devstack delete-tenant $(NAME)
 
 .PHONY: kubeconfig
 kubeconfig: devstack ## Print the path of the kubeconfig of "up"
@@ -86,7 +97,7 @@ start-controller: build devstack ## Start the controller of "up"; returns when i
 	@$(BIN)/devstack start-controller
 
 .PHONY: stop-maas-api
-stop-maas-api: devstack ## Stop the maas-api of "up"; returns when it is gone
+stop-maas-api: devstack ## Stop the maas-api of "up", that of every tenant; returns when it is gone
 	@$(BIN)/devstack stop-maas-api
 
 .PHONY: start-maas-api

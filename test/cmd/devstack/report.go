@@ -97,7 +97,8 @@ func (r workloadReport) servers() []podProgram {
 // readReport reads what the process that runs Pods told last.
 func (l layout) readReport() (workloadReport, error) {
 	var r workloadReport
-	return r, readJSON(l.workloadFile(), &r)
+	err := readJSON(l.workloadFile(), &r)
+	return r, err
 }
 
 // readJSON reads a file that may not be there yet.

@@ -26,18 +26,6 @@ func children() []string {
 	return []string{processDatabase, processStandins, processController, processModel, processWorkload, processGateway}
 }
 
-// gatewayProcesses are the processes that play the Gateways of tenants.
-func (s *state) gatewayProcesses() []string {
-	var names []string
-	for name := range s.Processes {
-		if strings.HasPrefix(name, processGateway) {
-			names = append(names, name)
-		}
-	}
-	slices.Sort(names)
-	return names
-}
-
 // state is what later commands need to find the children of a stack. It is
 // written after every start and stop, so that none is ever missed.
 type state struct {
@@ -57,6 +45,18 @@ type state struct {
 	Token string `json:"token,omitempty"`
 }
 
+// gatewayProcesses are the processes that play the Gateways of tenants.
+func (s *state) gatewayProcesses() []string {
+	var names []string
+	for name := range s.Processes {
+		if strings.HasPrefix(name, processGateway) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
 func newState() *state {
 	return &state{
 		Processes: map[string]*child{}, Programs: map[string]string{}, Arguments: map[string][]string{}, Addresses: map[string]string{},
@@ -65,7 +65,8 @@ func newState() *state {
 
 func (l layout) readState() (*state, error) {
 	s := newState()
-	return s, readJSON(l.stateFile(), s)
+	err := readJSON(l.stateFile(), s)
+	return s, err
 }
 
 func (l layout) writeState(s *state) error {

@@ -253,7 +253,7 @@ func messagesOf(log []byte) []string {
 	var all []string
 	for line := range bytes.Lines(log) {
 		var entry struct {
-			Message string `json:"msg"`
+			Message string `json:"message"`
 			Tenant  string `json:"tenant"`
 			Keys    *int64 `json:"keys"`
 		}

@@ -59,11 +59,14 @@ var _ = Describe("devstack up", Serial, Ordered, func() {
 			Expect(all[name].address).To(MatchRegexp(`^127\.0\.0\.1:\d+$`), name)
 			Expect(all[name].metrics).To(MatchRegexp(`^https?://127\.0\.0\.1:\d+/metrics$`), name)
 		}
+		Expect(succeed(devstack(dir, "status"))).To(MatchRegexp(`models-as-a-service +Active +models-as-a-service +Active +openshift-ingress/maas-default-gateway +odh-ai-gateway-infra/maas-api 1 of 1`))
 		for _, name := range []string{database, gateway} {
 			Expect(all[name].state).To(Equal("running"), name)
 			Expect(all[name].address).To(MatchRegexp(`^127\.0\.0\.1:\d+$`), name)
 		}
-		Expect(all["standins"].state).To(Equal("running"))
+		for _, name := range []string{"standins", "workload"} {
+			Expect(all[name].state).To(Equal("running"), name)
+		}
 	})
 
 	It("starts nothing again", func() {
@@ -85,13 +88,50 @@ var _ = Describe("devstack up", Serial, Ordered, func() {
 		Expect(succeed(devstack(dir, "kubeconfig"))).To(Equal(shell(ctx, dir, `echo "$KUBECONFIG"`)))
 		Expect(shell(ctx, dir, `curl -sS -o /dev/null -w '%{http_code}' --cacert "$MAAS_CA" "$MAAS_API_URL/docs"`)).To(Equal("200"))
 
-		lines := shell(ctx, dir, strings.Replace(readmeLines(), ". .dev/env", "", 1))
+		lines := shell(ctx, dir, here(dir, readmeLines()))
 		By(lines)
 		Expect(lines).To(MatchRegexp(`(?s)"id":"granite"` + // The models,
 			`.*"key":"sk-oai-\w+_\w+".*"name":"mine"` + // the new key,
 			`.*"has_more":false` + // the search,
 			`.*"content":"Hello".*"total_tokens":[1-9]|"total_tokens":[1-9].*"content":"Hello"`)) // and the chat.
 		Expect(lines).To(MatchRegexp(`(?s)"status":"revoked".*HTTP/2 403.*HTTP/2 401`))
+		By("creating a second tenant and deleting it")
+		Expect(lines).To(MatchRegexp(`(?s)red +Active +ai-tenant-red +Active +openshift-ingress/red +odh-ai-gateway-infra/maas-api-red 1 of 1` +
+			`.*list models +200 .*1: granite.*"content":"Hello from red"` +
+			`.*odh-ai-gateway-infra/maas-api-revoke-keys-red +Complete.*Revoked the keys of the tenant: red, 1\n`))
+		Expect(status(dir)).NotTo(Or(HaveKey("red"), HaveKey("maas-api-red"), HaveKey("gateway-standin-red")))
+	})
+
+	It("never lets a deleted tenant's key in again, though the name is", func(ctx SpecContext) {
+		const validate = `curl -sS --cacert "$MAAS_CA" "$MAAS_API_URL/internal/v1/api-keys/validate" -d "{\"key\": \"$KEY\"}"`
+		settings := "set +u; . " + filepath.Join(dir, "tenants", "red", "env") + "; "
+		succeed(devstack(dir, "tenant", "red"))
+		key := strings.TrimSpace(shell(ctx, dir, settings+`cat "$MAAS_KEY_FILE"`))
+		Expect(shell(ctx, dir, settings+"KEY="+key+"; "+validate)).To(ContainSubstring(`"valid":true`))
+		Expect(shell(ctx, dir, "KEY="+key+"; "+validate)).To(ContainSubstring(`"valid":false`), "the default tenant's maas-api knows no key of another")
+
+		succeed(devstack(dir, "delete-tenant", "red"))
+		succeed(devstack(dir, "tenant", "red"))
+		Expect(shell(ctx, dir, settings+"KEY="+key+"; "+validate)).To(ContainSubstring(`"valid":false`))
+	})
+
+	It("serves every tenant again after all was ended", func() {
+		succeed(devstack(dir, "down"))
+		Expect(succeed(devstack(dir, "up"))).To(MatchRegexp(`(?m)^red +Active .*maas-api-red 1 of 1$`))
+		all := status(dir)
+		for _, name := range []string{"maas-api-red", "gateway-standin-red"} {
+			Expect(all[name].state).To(Equal("running"), name)
+		}
+		Expect(succeed(devstack(dir, "tenant", "red"))).To(MatchRegexp(`chat +200 .*usage: `))
+		succeed(devstack(dir, "delete-tenant", "red"))
+	})
+
+	It("says what is wrong with the name of a tenant", func() {
+		for name, want := range map[string]string{"models-as-a-service": "is the default tenant", "Red": "is no name of a tenant", "blue": "there is none"} {
+			session := devstack(dir, "delete-tenant", name)
+			Eventually(session).WithTimeout(commandTimeout).Should(gexec.Exit(1))
+			Expect(string(session.Err.Contents())).To(ContainSubstring(want))
+		}
 	})
 
 	It("stops each of its programs, and starts it again as the first command did", func() {
@@ -175,6 +215,16 @@ func shell(ctx context.Context, dir, script string) string {
 	out, err := cmd.Output()
 	Expect(err).NotTo(HaveOccurred())
 	return string(out)
+}
+
+// here makes lines for a person's checkout work on a data directory, with the programs
+// of this suite.
+func here(dir, lines string) string {
+	command := strings.Join([]string{programs.devstack, "--dir", dir, "--controller-binary", programs.controller, "--maas-api-binary", programs.service}, " ")
+	return strings.NewReplacer(
+		". .dev/env", "", ". .dev/tenants/", ". "+dir+"/tenants/",
+		"make tenant NAME=", command+" tenant ", "make delete-tenant NAME=", command+" delete-tenant ",
+	).Replace(lines)
 }
 
 // readmeLines are those that the README gives to be pasted into a shell.

@@ -30,6 +30,10 @@ var _ = Describe("devstack run", Serial, func() {
 		}
 
 		out := string(session.Out.Contents())
+		By("showing what the operator made by itself")
+		Expect(out).To(MatchRegexp(`(?m)^default +True, PlatformReady +[1-9]`))
+		Expect(out).To(MatchRegexp(`(?m)^models-as-a-service +Active +models-as-a-service +Active +openshift-ingress/maas-default-gateway +odh-ai-gateway-infra/maas-api 1 of 1$`))
+
 		By("showing what is in force")
 		Expect(out).To(MatchRegexp(`llm/granite +Ready +https://maas\.example\.com/llm/granite`))
 		Expect(out).To(MatchRegexp(`AuthPolicy +llm/maas-auth-granite +Enforced`))
