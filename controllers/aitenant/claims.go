@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -122,7 +123,27 @@ func refused(gateway types.NamespacedName, claim *corev1.ConfigMap) error {
 // from it to the tenant's maas-api any more: clients of the next tenant to get it would
 // be served by this one.
 func (r *Reconciler) releaseFormer(ctx context.Context, s *scope) error {
-	former, err := r.claims(ctx, s, s.wanted)
+	return r.giveUp(ctx, s, func(gateway types.NamespacedName, route *gwapiv1.HTTPRoute) {
+		s.stop(v1alpha1.ReasonTenantConfigNotReady, fmt.Sprintf(
+			"HTTPRoute %s still leads from Gateway %s to the tenant's maas-api: see the conditions of MaasTenantConfig %s.", client.ObjectKeyFromObject(route), gateway, s.configKey()))
+		s.lookAgain(later) // The config tells as a rule.
+	}, s.wanted)
+}
+
+// releaseStray gives up the Gateways that a tenant on its way to another one asked for in
+// between, without having got there: nobody else could have them.
+func (r *Reconciler) releaseStray(ctx context.Context, s *scope) error {
+	keep := []types.NamespacedName{s.wanted}
+	if ref := s.tenant.Status.GatewayRef; ref != nil {
+		keep = append(keep, types.NamespacedName{Namespace: ref.Namespace, Name: ref.Name})
+	}
+	return r.giveUp(ctx, s, func(types.NamespacedName, *gwapiv1.HTTPRoute) {}, keep...)
+}
+
+// giveUp releases the Gateways but those to keep. It tells of those that stay because the
+// route to the tenant's maas-api leads from them.
+func (r *Reconciler) giveUp(ctx context.Context, s *scope, stays func(types.NamespacedName, *gwapiv1.HTTPRoute), keep ...types.NamespacedName) error {
+	former, err := r.claims(ctx, s, keep...)
 	if err != nil || len(former) == 0 {
 		return err
 	}
@@ -133,9 +154,7 @@ func (r *Reconciler) releaseFormer(ctx context.Context, s *scope) error {
 	var errs []error
 	for _, claim := range former {
 		if gateway := aitenant.Claimed(claim); leadsFrom(gateway, route) {
-			s.stop(v1alpha1.ReasonTenantConfigNotReady, fmt.Sprintf(
-				"HTTPRoute %s still leads from Gateway %s to the tenant's maas-api: see the conditions of MaasTenantConfig %s.", client.ObjectKeyFromObject(route), gateway, s.configKey()))
-			s.lookAgain(later) // The config tells as a rule.
+			stays(gateway, route)
 			continue
 		}
 		errs = append(errs, r.release(ctx, claim))
@@ -144,8 +163,11 @@ func (r *Reconciler) releaseFormer(ctx context.Context, s *scope) error {
 }
 
 // readRoute reads the route to the tenant's maas-api, past the cache; nil when there is
-// none.
+// none. A tenant that never had a Gateway has none.
 func (r *Reconciler) readRoute(ctx context.Context, s *scope) (*gwapiv1.HTTPRoute, error) {
+	if s.tenant.Status.GatewayRef == nil {
+		return nil, nil
+	}
 	t, err := r.Settings.Tenancy.OfTenant(s.tenant)
 	if err != nil {
 		return nil, err
@@ -163,9 +185,8 @@ func leadsFrom(gateway types.NamespacedName, route *gwapiv1.HTTPRoute) bool {
 	return judged.Attached
 }
 
-// claims lists the tenant's claims on Gateways but the one to keep; the zero value
-// keeps none.
-func (r *Reconciler) claims(ctx context.Context, s *scope, keep types.NamespacedName) ([]*corev1.ConfigMap, error) {
+// claims lists the tenant's claims on Gateways but those to keep.
+func (r *Reconciler) claims(ctx context.Context, s *scope, keep ...types.NamespacedName) ([]*corev1.ConfigMap, error) {
 	var list corev1.ConfigMapList
 	if err := r.Client.List(ctx, &list, client.InNamespace(s.tenant.Namespace), client.MatchingLabels{v1alpha1.LabelGatewayClaim: "true"}); err != nil {
 		return nil, fmt.Errorf("list claims on Gateways: %w", err)
@@ -174,7 +195,7 @@ func (r *Reconciler) claims(ctx context.Context, s *scope, keep types.Namespaced
 	for i := range list.Items {
 		claim := &list.Items[i]
 		owned := aitenant.OwnershipOf(claim, s.tenant)
-		if (owned == aitenant.Ours || owned == aitenant.Former) && aitenant.Claimed(claim) != keep {
+		if (owned == aitenant.Ours || owned == aitenant.Former) && !slices.Contains(keep, aitenant.Claimed(claim)) {
 			found = append(found, claim)
 		}
 	}
@@ -183,7 +204,7 @@ func (r *Reconciler) claims(ctx context.Context, s *scope, keep types.Namespaced
 
 // releaseGateways gives up every Gateway the tenant has a claim on.
 func (r *Reconciler) releaseGateways(ctx context.Context, s *scope) error {
-	claims, err := r.claims(ctx, s, types.NamespacedName{})
+	claims, err := r.claims(ctx, s)
 	errs := []error{err}
 	for _, claim := range claims {
 		errs = append(errs, r.release(ctx, claim))

@@ -88,6 +88,8 @@ var _ = Describe("The Gateway of a tenant", func() {
 		w.edit(at("mover-peer"))
 		Eventually(w.says).Should(Equal("Failed/False/GatewayClaimFailed"))
 		Expect(w.tenant(Default).Status.GatewayRef.Name).To(Equal("mover"))
+		Eventually(w.claim("mover-next")).Should(BeNil(), "it never got there, and wants it no longer")
+		Expect(w.claim("mover")(Default)).NotTo(BeNil())
 
 		w.gateway("mover-next")
 		w.edit(at("mover-next"))

@@ -5,6 +5,7 @@ package aitenant
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -160,7 +161,11 @@ func (r *Reconciler) publish(ctx context.Context, s *scope) error {
 }
 
 // requireGateway ends the work until the Gateway exists and is the tenant's.
-func (r *Reconciler) requireGateway(_ context.Context, s *scope) error {
+func (r *Reconciler) requireGateway(ctx context.Context, s *scope) error {
+	if s.gateway != nil && s.unclaimed == nil {
+		return nil
+	}
+	s.postponed = errors.Join(s.postponed, r.releaseStray(ctx, s))
 	if s.gateway != nil {
 		return s.unclaimed
 	}
