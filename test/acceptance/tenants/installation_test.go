@@ -125,7 +125,7 @@ var _ = Describe("the installation", Ordered, func() {
 		Eventually(anchored.services(ctx)).Should(Equal(working))
 	})
 
-	It("takes the old Tenant over once it is corrected, before there is a Gateway (E-34, E-38, E-39, E-63)", func(ctx SpecContext) {
+	It("takes the old Tenant over once it is corrected, before its Gateway is there (E-34, E-38, E-39, E-63)", func(ctx SpecContext) {
 		edit(ctx, legacy(), func(t *v1alpha1.Tenant) { t.Spec.GatewayRef.Namespace = stage.GatewayNamespace })
 		Eventually(theDefault.state(ctx)).Should(Equal("Failed GatewayCheckFailed"))
 		Expect(theDefault.trouble(ctx)).To(ContainSubstring(stage.GatewayNamespace + "/" + chosen))
