@@ -18,7 +18,7 @@ const clusterDomain = "svc.cluster.local"
 // by byte. A text that is no URL with a host stays as it is.
 func qualify(address, namespace string) string {
 	scheme, rest, ok := strings.Cut(address, "://")
-	if !ok {
+	if !ok || !isScheme(scheme) {
 		return address
 	}
 	end := strings.IndexAny(rest, "/?#")
@@ -35,6 +35,13 @@ func qualify(address, namespace string) string {
 		hosts[i] = qualifyHost(host, namespace)
 	}
 	return scheme + "://" + authority[:start] + strings.Join(hosts, ",") + tail
+}
+
+// isScheme tells whether a URL can begin so. If not, what looks like a host is part of a
+// path.
+func isScheme(text string) bool {
+	const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+	return text != "" && strings.Contains(letters, text[:1]) && strings.Trim(text, letters+"0123456789+-.") == ""
 }
 
 // qualifyHost leaves alone what does not name a Service: an IP address, a name with

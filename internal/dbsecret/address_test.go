@@ -32,6 +32,9 @@ func TestHostsWithoutADomainGetOne(t *testing.T) {
 		"no URL":                          {"host=db user=maas", "host=db user=maas"},
 		"a password with a raw slash":     {"postgres://u:p/w@db/maas", "postgres://u:p/w@db/maas"},
 		"a password with a question mark": {"postgres://u:p?w@db/maas", "postgres://u:p?w@db/maas"},
+		"no scheme":                       {"/maas?url=x://db", "/maas?url=x://db"},
+		"a scheme that is none":           {"/://0", "/://0"},
+		"an empty scheme":                 {"://db", "://db"},
 		"nothing":                         {"", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -47,7 +50,7 @@ func TestHostsWithoutADomainGetOne(t *testing.T) {
 // second time changes nothing.
 func FuzzQualify(f *testing.F) {
 	for _, seed := range []string{
-		"postgres://u:p@db:5432/maas?sslmode=require#x", "postgres://a:1,b:2/", "x://@", "://", "a://[::1]:1", "postgres://u:p@w@h/d", "postgres://u:/@h",
+		"postgres://u:p@db:5432/maas?sslmode=require#x", "postgres://a:1,b:2/", "x://@", "://", "a://[::1]:1", "postgres://u:p@w@h/d", "postgres://u:/@h", "/://0",
 	} {
 		f.Add(seed)
 	}
