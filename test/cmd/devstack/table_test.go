@@ -22,6 +22,13 @@ func TestRender(t *testing.T) {
 		"ungoverned": {Models: []modelReport{
 			{Name: "llm/granite"},
 		}},
+		"tenants": {
+			Configs: []configReport{{Name: "default", Ready: "True, PlatformReady", Objects: 8}},
+			Tenants: []tenantReport{
+				{Name: "models-as-a-service", Phase: "Active", Namespace: "models-as-a-service", Settings: "Active", Gateway: "ingress/default", Service: "infra/maas-api 1 of 1"},
+				{Name: "red"},
+			},
+		},
 		"governed": {Models: []modelReport{
 			{
 				Name: "llm/granite", Phase: "Ready", Endpoint: "https://maas.example.com/llm/granite", BaseURL: "https://maas.example.com",

@@ -191,8 +191,8 @@ func deletionOf(tenant *unstructured.Unstructured) string {
 	return orUnknown(phase) + ": " + reasonOf(conditionsOf(tenant))
 }
 
-// clearTenant removes what startTenant made beside the AITenant, the last first. What
-// the operator removed already is fine.
+// clearTenant removes what startTenant made beside the AITenant, the last first, and
+// returns when it is gone. What the operator removed already is fine.
 func (s *stack) clearTenant(ctx context.Context, t *site) error {
 	c, err := s.client()
 	if err != nil {
@@ -204,12 +204,33 @@ func (s *stack) clearTenant(ctx context.Context, t *site) error {
 			errs = append(errs, fmt.Errorf("delete %s %s: %w", o.GetKind(), client.ObjectKeyFromObject(o), err))
 		}
 	}
+	errs = append(errs, awaitGone(ctx, c, t.objects))
 	delete(s.state.Addresses, t.gatewayProcess())
 	known := map[string]string{}
 	errs = append(errs, readJSON(s.layout.gatewaysFile(), &known))
 	delete(known, t.gateway().String())
 	errs = append(errs, writeJSON(s.layout.gatewaysFile(), known), s.layout.writeState(s.state), os.RemoveAll(s.layout.of(t.tenant).dir))
 	return errors.Join(errs...)
+}
+
+// awaitGone waits until no object is there any more: a namespace takes a moment, and
+// whoever made the tenant again would find it on its way out.
+func awaitGone(ctx context.Context, c client.Client, objects []*unstructured.Unstructured) error {
+	var left string
+	err := poll(ctx, convergeTimeout, convergePoll, func(ctx context.Context) (bool, error) {
+		for _, o := range objects {
+			err := c.Get(ctx, client.ObjectKeyFromObject(o), o.DeepCopy())
+			if !apierrors.IsNotFound(err) {
+				left = o.GetKind() + " " + client.ObjectKeyFromObject(o).String()
+				return false, err
+			}
+		}
+		return true, nil
+	})
+	if err != nil {
+		return fmt.Errorf("wait until %s is gone: %w", left, err)
+	}
+	return nil
 }
 
 // revocation is the name of the Job that revokes the tenant's keys.
