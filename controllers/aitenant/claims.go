@@ -205,7 +205,8 @@ func (r *Reconciler) claims(ctx context.Context, s *scope, keep ...types.Namespa
 // releaseGateways gives up every Gateway the tenant has a claim on.
 func (r *Reconciler) releaseGateways(ctx context.Context, s *scope) error {
 	claims, err := r.claims(ctx, s)
-	errs := []error{err}
+	errs := make([]error, 0, len(claims)+1)
+	errs = append(errs, err)
 	for _, claim := range claims {
 		errs = append(errs, r.release(ctx, claim))
 	}

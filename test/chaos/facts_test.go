@@ -153,13 +153,15 @@ func (f *facts) take(items []unstructured.Unstructured, known map[ref]bool) erro
 		var err error
 		switch o.GetKind() {
 		case v1alpha1.KindAITenant:
-			f.tenants[o.GetName()], err = as[v1alpha1.AITenant](o)
-			continue
+			if f.tenants[o.GetName()], err = as[v1alpha1.AITenant](o); err == nil {
+				continue
+			}
 		case v1alpha1.KindMaasTenantConfig:
 			f.settings[o.GetNamespace()], err = as[v1alpha1.MaasTenantConfig](o)
 		case v1alpha1.KindConfig:
-			f.config, err = as[v1alpha1.Config](o)
-			continue
+			if f.config, err = as[v1alpha1.Config](o); err == nil {
+				continue
+			}
 		case "Gateway":
 			var gateway *gwapiv1.Gateway
 			if gateway, err = as[gwapiv1.Gateway](o); err == nil && gateway.Namespace == stage.GatewayNamespace {

@@ -100,6 +100,9 @@ func claimOn(gateway string) ref {
 	return ref{configMapKind, stage.AITenantNamespace, "gateway-claim-" + hex.EncodeToString(sum[:])[:32]}
 }
 
+// gatewayNames are all that tenants may ask for.
+func gatewayNames() []string { return append(names(), "spare", stage.GatewayName, "missing") }
+
 const egressPolicy = "maas-api-egress-restrict"
 
 // sharedRefs are the objects of the installation, but for the egress policy.
@@ -119,14 +122,13 @@ func knownNames() map[ref]bool {
 	}
 	for _, tenant := range append(names(), theDefault) {
 		known[settingsOf(tenant)] = true
-		known[claimOn(tenant)] = true
 		for _, refs := range [][]ref{partsOf(tenant), rolesOf(tenant)} {
 			for _, r := range refs {
 				known[r] = true
 			}
 		}
 	}
-	for _, gateway := range []string{"spare", stage.GatewayName, "missing"} {
+	for _, gateway := range gatewayNames() {
 		known[claimOn(gateway)] = true
 	}
 	return known

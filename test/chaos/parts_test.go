@@ -71,13 +71,15 @@ func (p *planner) alterPart() step {
 		}
 		_, err := change(ctx, c.cluster, c.object(r), func(o *unstructured.Unstructured) {
 			labels := o.GetLabels()
-			switch {
-			case how == "the operator's label":
+			switch how {
+			case "the operator's label":
 				delete(labels, v1alpha1.LabelManagedBy)
-			case how == "the tenant's label":
+			case "the tenant's label":
 				labels[v1alpha1.LabelTenantName] = "somebody"
 			default:
-				labels[v1alpha1.LabelName] = marker
+				if labels[v1alpha1.LabelName] != "" { // A label of somebody else's own would stay.
+					labels[v1alpha1.LabelName] = marker
+				}
 				alter(o)
 			}
 			o.SetLabels(labels)
