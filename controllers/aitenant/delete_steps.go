@@ -30,10 +30,6 @@ import (
 // +kubebuilder:rbac:groups="",resources=namespaces,verbs=get;list;watch;patch
 // +kubebuilder:rbac:groups=kuadrant.io,resources=authpolicies,verbs=get;list;delete
 
-// formerPolicyOfDefault is the AuthPolicy that earlier releases put on the default
-// Gateway; those on others were named after the Gateway.
-const formerPolicyOfDefault = "maas-gateway-auth"
-
 // owned tells whether an object goes with the AITenant: it is its own, or belonged to an
 // earlier one of the name.
 func owned(object client.Object, s *scope) bool {
@@ -156,14 +152,10 @@ func (r *Reconciler) removeFormerPolicy(ctx context.Context, s *scope) error {
 			return nil
 		}
 	}
-	names := []string{gateway.Name + "-maas-auth"}
-	if gateway == r.Settings.Tenancy.Gateway {
-		names = append(names, formerPolicyOfDefault)
-	}
 	var errs []error
-	for _, name := range names {
-		if _, err := r.Applier.Delete(ctx, kuadrant.AuthPolicy, types.NamespacedName{Namespace: gateway.Namespace, Name: name}); err != nil {
-			errs = append(errs, fmt.Errorf("delete AuthPolicy %s/%s: %w", gateway.Namespace, name, err))
+	for _, key := range r.Settings.Tenancy.FormerGatewayAuth(gateway) {
+		if _, err := r.Applier.Delete(ctx, kuadrant.AuthPolicy, key); err != nil {
+			errs = append(errs, fmt.Errorf("delete AuthPolicy %s: %w", key, err))
 		}
 	}
 	return errors.Join(errs...)

@@ -88,7 +88,7 @@ type phase func(context.Context, *scope) error
 func (r *Reconciler) run(ctx context.Context, s *scope) error {
 	phases := []phase{
 		r.own, r.hold, r.manage, r.anchor, r.remove, r.locate, r.guard, r.require, r.provide,
-		r.compute, r.write, r.prune, r.observe,
+		r.compute, r.write, r.prune, r.observe, r.retire,
 	}
 	if s.config.DeletionTimestamp != nil {
 		phases = []phase{r.takeDown}

@@ -18,6 +18,8 @@ import (
 	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
 	"github.com/opendatahub-io/maas-operator/internal/kuadrant"
 	"github.com/opendatahub-io/maas-operator/internal/tenancy"
+	"github.com/opendatahub-io/maas-operator/test/testenv"
+	"github.com/opendatahub-io/maas-operator/test/testenv/audit"
 )
 
 var _ = Describe("the services of a tenant", Ordered, func() {
@@ -109,6 +111,9 @@ var _ = Describe("the services of a tenant", Ordered, func() {
 		delete(before, "config")
 		delete(after, "config")
 		Expect(after).To(Equal(before))
+		asked, err := suite.env.Audit().Events(audit.ByUser(testenv.OperatorUser), audit.Named("red-maas-auth"))
+		Expect(err).NotTo(HaveOccurred())
+		Expect(asked).To(BeEmpty(), "requests about a policy of an earlier release that does not exist")
 	})
 
 	// E-112, A85.
@@ -185,6 +190,17 @@ var _ = Describe("the services of a tenant", Ordered, func() {
 		Expect(suite.admin.Delete(red.ctx, service)).To(Succeed())
 		annotateObject(account, "true")
 		Eventually(func() string { return warned(red) }).ShouldNot(Or(ContainSubstring("is annotated"), ContainSubstring("is owned")))
+	})
+
+	// It is watched like our own.
+	It("removes the policy of an earlier release once it may", func() {
+		former := formerPolicy("red-maas-auth", "red")
+		former.SetAnnotations(map[string]string{v1alpha1.AnnotationManaged: "false"})
+		Expect(suite.admin.Create(red.ctx, former)).To(Succeed())
+		Eventually(func() string { return warned(red) }).Should(ContainSubstring("red-maas-auth of an earlier release is annotated"))
+		annotateObject(former, "true")
+		Eventually(func() bool { return gone(red.ctx, former) }).Should(BeTrue())
+		Eventually(func() string { return warned(red) }).ShouldNot(ContainSubstring("earlier release"))
 	})
 
 	// E-108.

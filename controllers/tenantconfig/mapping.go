@@ -7,8 +7,10 @@ import (
 	"context"
 	"fmt"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	gwapiv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	inferencev1alpha1 "github.com/opendatahub-io/maas-operator/api/inference/v1alpha1"
 	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
@@ -53,6 +55,22 @@ func ofOperand(_ context.Context, object client.Object) ([]types.NamespacedName,
 		return nil, nil
 	}
 	return in(namespace), nil
+}
+
+// ofPolicy is the config that a policy was made for, or the tenants whose Gateway has
+// an AuthPolicy of an earlier release.
+func (r *Reconciler) ofPolicy(ctx context.Context, object client.Object) ([]types.NamespacedName, error) {
+	if !former(object) {
+		return ofOperand(ctx, object)
+	}
+	policy, ok := object.(*unstructured.Unstructured)
+	if !ok || targetGateway(policy) == "" {
+		return nil, nil
+	}
+	gateway := &gwapiv1.Gateway{}
+	gateway.SetNamespace(policy.GetNamespace())
+	gateway.SetName(targetGateway(policy))
+	return r.ofGateway(ctx, gateway)
 }
 
 // ofGateway are the tenants whose Gateway it is: as their AITenants say, or the default

@@ -46,6 +46,7 @@ var suite struct {
 	direct    client.WithWatch
 	engine    *render.Engine
 	discovery discovery.DiscoveryInterface
+	policies  *kuadrant.Kuadrant
 }
 
 var _ = BeforeSuite(func(ctx SpecContext) {
@@ -72,6 +73,7 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 	policies, err := kuadrant.Start(ctx, env.AdminConfig(), kuadrant.Options{Lag: kuadrant.Between(10*time.Millisecond, 50*time.Millisecond)})
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(policies.Stop)
+	suite.policies = policies
 	gateways, err := gateway.Start(ctx, env.AdminConfig(), gateway.Options{})
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(gateways.Stop)

@@ -129,7 +129,7 @@ func (r *Reconciler) watchOptional(ctx context.Context, mgr ctrl.Manager, c cont
 		optional{dataScienceClusters, untyped, r.all, everything},
 	)
 	for _, api := range apis {
-		watched = append(watched, optional{api, untyped, ofOperand, everything})
+		watched = append(watched, optional{api, untyped, r.ofPolicy, everything})
 	}
 	all := func(context.Context) error { return c.Watch(trigger.EnqueueOnce(r.all)) }
 	var errs []error

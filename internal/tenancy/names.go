@@ -131,3 +131,15 @@ func (s Settings) GatewayOf(t *v1alpha1.AITenant) types.NamespacedName {
 	}
 	return types.NamespacedName{Namespace: s.Gateway.Namespace, Name: name}
 }
+
+// FormerGatewayAuth are the names that earlier releases gave the AuthPolicy on a
+// tenant's Gateway: one on the default Gateway, one made of the Gateway's name on
+// others. Other releases did not tell the two apart, so the default Gateway may have
+// either.
+func (s Settings) FormerGatewayAuth(gateway types.NamespacedName) []types.NamespacedName {
+	names := []types.NamespacedName{{Namespace: gateway.Namespace, Name: gateway.Name + "-maas-auth"}}
+	if gateway == s.Gateway {
+		names = append(names, types.NamespacedName{Namespace: gateway.Namespace, Name: "maas-gateway-auth"})
+	}
+	return names
+}

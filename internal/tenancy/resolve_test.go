@@ -270,3 +270,21 @@ func TestWhyANamespaceIsNotEnabled(t *testing.T) {
 		})
 	}
 }
+
+func TestNamesOfEarlierPoliciesOfAGateway(t *testing.T) {
+	t.Parallel()
+	s := settings()
+	for gateway, want := range map[types.NamespacedName][]string{
+		{Namespace: "openshift-ingress", Name: "red"}: {"openshift-ingress/red-maas-auth"},
+		s.Gateway: {"openshift-ingress/maas-default-gateway-maas-auth", "openshift-ingress/maas-gateway-auth"},
+		{Namespace: "elsewhere", Name: "maas-default-gateway"}: {"elsewhere/maas-default-gateway-maas-auth"},
+	} {
+		var got []string
+		for _, key := range s.FormerGatewayAuth(gateway) {
+			got = append(got, key.String())
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("FormerGatewayAuth(%s) (-want +got):\n%s", gateway, diff)
+		}
+	}
+}

@@ -1,0 +1,139 @@
+// Copyright The maas-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package tenantconfig_test
+
+import (
+	"context"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	gwapiv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
+	"github.com/opendatahub-io/maas-operator/internal/kuadrant"
+)
+
+// formerPolicy is an AuthPolicy as an earlier release put it on a Gateway.
+func formerPolicy(name, gateway string) *unstructured.Unstructured {
+	policy := kuadrant.New(kuadrant.AuthPolicy)
+	policy.SetNamespace(gatewayNamespace)
+	policy.SetName(name)
+	policy.SetLabels(map[string]string{v1alpha1.LabelManagedBy: v1alpha1.ManagedByValue, v1alpha1.LabelPartOf: v1alpha1.PartOfGatewayAuth})
+	policy.Object["spec"] = map[string]any{
+		"targetRef": map[string]any{"group": gwapiv1.GroupName, "kind": "Gateway", "name": gateway},
+		"rules":     map[string]any{"authentication": map[string]any{"anyone": map[string]any{"anonymous": map[string]any{}}}},
+	}
+	return policy
+}
+
+func gone(ctx context.Context, object *unstructured.Unstructured) bool {
+	return apierrors.IsNotFound(suite.admin.Get(ctx, client.ObjectKeyFromObject(object), object.DeepCopy()))
+}
+
+// judge has Kuadrant say of an AuthPolicy, in the generation that is older by some, that
+// it is accepted or not, and why it is enforced or not.
+func judge(ctx context.Context, key types.NamespacedName, older int64, accepted, enforced metav1.ConditionStatus, reason string) {
+	GinkgoHelper()
+	policy := kuadrant.New(kuadrant.AuthPolicy)
+	Expect(suite.admin.Get(ctx, key, policy)).To(Succeed())
+	said := func(kind string, status metav1.ConditionStatus, reason string) any {
+		return map[string]any{
+			"type": kind, "status": string(status), "reason": reason, "message": "as the test wants it",
+			"lastTransitionTime": metav1.Now().UTC().Add(-time.Hour).Format(time.RFC3339),
+		}
+	}
+	policy.Object["status"] = map[string]any{
+		"observedGeneration": policy.GetGeneration() - older,
+		"conditions":         []any{said("Accepted", accepted, "Judged"), said("Enforced", enforced, reason)},
+	}
+	Expect(suite.admin.Status().Update(ctx, policy)).To(Succeed())
+}
+
+var _ = Describe("the AuthPolicy that an earlier release put on a Gateway", Ordered, func() {
+	var (
+		t              tenantOf
+		policy, theirs *unstructured.Unstructured
+		guard, maasAPI types.NamespacedName
+	)
+	BeforeAll(func(ctx SpecContext) {
+		suite.policies.Stall()
+		DeferCleanup(suite.policies.Resume)
+		policy, theirs = formerPolicy("elder-maas-auth", "elder"), formerPolicy("maas-gateway-auth", defaultGateway)
+		Expect(suite.admin.Create(ctx, policy)).To(Succeed())
+		Expect(suite.admin.Create(ctx, theirs)).To(Succeed())
+		provideDatabase(ctx, "postgresql://maas@db.example.com/maas")
+		t = newTenant(ctx, "elder")
+		guard = types.NamespacedName{Namespace: gatewayNamespace, Name: "gateway-default-auth-elder"}
+		maasAPI = types.NamespacedName{Namespace: infraNamespace, Name: "maas-api-auth-policy-elder"}
+		t.rest()
+	})
+	AfterAll(func() {
+		Expect(client.IgnoreNotFound(suite.admin.Delete(t.ctx, theirs))).To(Succeed())
+		Expect(client.IgnoreNotFound(suite.admin.Delete(t.ctx, t.object()))).To(Succeed())
+		t.rest()
+	})
+	mark := func(change func(*unstructured.Unstructured)) {
+		GinkgoHelper()
+		Expect(suite.admin.Get(t.ctx, client.ObjectKeyFromObject(policy), policy)).To(Succeed())
+		before := policy.DeepCopy()
+		change(policy)
+		Expect(suite.admin.Patch(t.ctx, policy, client.MergeFrom(before))).To(Succeed())
+	}
+
+	It("stays until Kuadrant has judged ours", func() {
+		Expect(gone(t.ctx, policy)).To(BeFalse())
+	})
+
+	DescribeTable("stays while one of ours could not take its place",
+		func(ctx SpecContext, spoil func(ctx context.Context)) {
+			judge(ctx, guard, 0, "True", "False", "Overridden")
+			judge(ctx, maasAPI, 0, "True", "True", "Enforced")
+			spoil(ctx)
+			t.rest()
+			Expect(gone(ctx, policy)).To(BeFalse())
+		},
+		Entry("the Gateway's is not accepted", func(ctx context.Context) { judge(ctx, guard, 0, "False", "False", "Overridden") }),
+		Entry("the Gateway's was judged in an earlier generation", func(ctx context.Context) { judge(ctx, guard, 1, "True", "False", "Overridden") }),
+		Entry("the Gateway's is not enforced for another reason", func(ctx context.Context) { judge(ctx, guard, 0, "True", "False", "MissingDependency") }),
+		Entry("that of maas-api is not accepted", func(ctx context.Context) { judge(ctx, maasAPI, 0, "False", "False", "TargetNotFound") }),
+		Entry("that of maas-api was judged in an earlier generation", func(ctx context.Context) { judge(ctx, maasAPI, 1, "True", "True", "Enforced") }),
+	)
+
+	It("stays when it is not to be managed, which the status says, or not marked as ours", func(ctx SpecContext) {
+		judge(ctx, guard, 0, "True", "False", "Overridden")
+		judge(ctx, maasAPI, 0, "True", "True", "Enforced")
+		mark(func(o *unstructured.Unstructured) {
+			o.SetAnnotations(map[string]string{v1alpha1.AnnotationManaged: "false"})
+		})
+		t.rest()
+		degraded := meta.FindStatusCondition(t.config().Status.Conditions, string(v1alpha1.ConditionDegraded))
+		Expect(degraded.Message).To(ContainSubstring("AuthPolicy " + gatewayNamespace + "/elder-maas-auth of an earlier release is annotated " + v1alpha1.AnnotationManaged + "=false"))
+		mark(func(o *unstructured.Unstructured) {
+			o.SetAnnotations(nil)
+			o.SetLabels(map[string]string{v1alpha1.LabelManagedBy: v1alpha1.ManagedByValue})
+		})
+		t.rest()
+		Expect(gone(ctx, policy)).To(BeFalse())
+	})
+
+	It("goes with one request when ours are overridden or enforced, and that on another Gateway stays", func(ctx SpecContext) {
+		mark(func(o *unstructured.Unstructured) { o.SetLabels(formerPolicy("", "").GetLabels()) })
+		writes := &mortal{budget: 1 << 20}
+		t.live(writes)
+		Expect(gone(ctx, policy)).To(BeTrue())
+		degraded := meta.FindStatusCondition(t.config().Status.Conditions, string(v1alpha1.ConditionDegraded))
+		Expect(degraded.Message).NotTo(ContainSubstring("earlier release"))
+		again := &mortal{budget: 1 << 20}
+		t.live(again)
+		Expect([]int{writes.writes, again.writes}).To(Equal([]int{1, 0}))
+		Expect(gone(ctx, theirs)).To(BeFalse())
+	})
+})
