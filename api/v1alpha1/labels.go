@@ -178,6 +178,9 @@ const (
 	// AnnotationLegacyMaaSAPIRemoved: "true" on the Config after the maas-api of an
 	// earlier release was removed from the operator's own namespace.
 	AnnotationLegacyMaaSAPIRemoved = "maas.opendatahub.io/legacy-maas-api-removed"
+	// AnnotationLegacyMaaSAPIRightsRemoved: "true" on the Config after the ClusterRole
+	// maas-api-supplemental of an earlier release and its binding were removed.
+	AnnotationLegacyMaaSAPIRightsRemoved = "maas.opendatahub.io/legacy-maas-api-rights-removed"
 	// AnnotationDeprecatedBy: on a migrated Tenant: the kind that replaces it.
 	AnnotationDeprecatedBy = "maas.opendatahub.io/deprecated-by"
 	// AnnotationMigratedTo: on a migrated Tenant: the name of what replaces it.

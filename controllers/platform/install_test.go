@@ -130,13 +130,19 @@ var _ = Describe("the maas-api of an earlier release", func() {
 		Expect(suite.admin.Create(ctx, service)).To(Succeed())
 		Expect(suite.admin.Create(ctx, &gwapiv1.HTTPRoute{ObjectMeta: metav1.ObjectMeta{Namespace: controllerNamespace, Name: "maas-api-route", Labels: legacy}})).To(Succeed())
 		Expect(suite.admin.Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: controllerNamespace, Name: "maas-api-config"}})).To(Succeed())
+		rights := metav1.ObjectMeta{Name: "maas-api-supplemental", Labels: legacy}
+		Expect(suite.admin.Create(ctx, &rbacv1.ClusterRole{ObjectMeta: rights})).To(Succeed())
+		Expect(suite.admin.Create(ctx, &rbacv1.ClusterRoleBinding{ObjectMeta: rights, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: rights.Name}})).To(Succeed())
 		install(ctx)
 		settle(ctx)
+		Expect(now(read(ctx, "", rights.Name, &rbacv1.ClusterRoleBinding{}))).NotTo(BeNil())
 		Expect(now(read(ctx, controllerNamespace, "maas-api", &appsv1.Deployment{}))).NotTo(BeNil())
 
 		tenantSays(ctx, v1alpha1.AITenantPhaseActive, metav1.ConditionTrue)
 		Eventually(func(g Gomega) map[string]string { return config(ctx)(g).Annotations }).
-			Should(HaveKeyWithValue("maas.opendatahub.io/legacy-maas-api-removed", "true"))
+			Should(And(HaveKeyWithValue("maas.opendatahub.io/legacy-maas-api-removed", "true"), HaveKeyWithValue("maas.opendatahub.io/legacy-maas-api-rights-removed", "true")))
+		Expect(now(read(ctx, "", rights.Name, &rbacv1.ClusterRole{}))).To(BeNil())
+		Expect(now(read(ctx, "", rights.Name, &rbacv1.ClusterRoleBinding{}))).To(BeNil())
 		Expect(now(read(ctx, controllerNamespace, "maas-api", &appsv1.Deployment{}))).To(BeNil())
 		Expect(now(read(ctx, controllerNamespace, "maas-api", &corev1.Service{}))).To(BeNil())
 		Expect(now(read(ctx, controllerNamespace, "maas-api-route", &gwapiv1.HTTPRoute{}))).To(BeNil())

@@ -10,6 +10,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -21,50 +22,162 @@ import (
 	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
 )
 
-// W-14: the removal of the former maas-api is not over before it succeeded, wherever
-// it failed. The scheme has no HTTPRoute, as a cluster may have none.
+// legacyScheme has no HTTPRoute, as a cluster may have none.
+func legacyScheme(t *testing.T) *runtime.Scheme {
+	t.Helper()
+	scheme := runtime.NewScheme()
+	if err := errors.Join(clientgoscheme.AddToScheme(scheme), v1alpha1.AddToScheme(scheme)); err != nil {
+		t.Fatal(err)
+	}
+	return scheme
+}
+
+func inOwnNamespace(name string) metav1.ObjectMeta {
+	return metav1.ObjectMeta{Namespace: "opendatahub", Name: name, Labels: map[string]string{v1alpha1.LabelPartOf: v1alpha1.PartOfMaaS}}
+}
+
+func legacyReconciler(c client.Client) *Reconciler {
+	return &Reconciler{Client: c, APIReader: c, Settings: Settings{ControllerNamespace: "opendatahub", InfraNamespace: "infra"}}
+}
+
+func theConfigOf(annotations ...string) *v1alpha1.Config {
+	config := &v1alpha1.Config{ObjectMeta: metav1.ObjectMeta{Name: "default", UID: "c", Annotations: map[string]string{}}}
+	for _, a := range annotations {
+		config.Annotations[a] = yes
+	}
+	return config
+}
+
+func readyTenant() *v1alpha1.AITenant {
+	return &v1alpha1.AITenant{Status: v1alpha1.AITenantStatus{Conditions: []metav1.Condition{{Type: "Ready", Status: metav1.ConditionTrue}}}}
+}
+
+func isThere(t *testing.T, c client.Client, object client.Object) bool {
+	t.Helper()
+	err := c.Get(t.Context(), client.ObjectKeyFromObject(object), object)
+	if client.IgnoreNotFound(err) != nil {
+		t.Fatal(err)
+	}
+	return err == nil
+}
+
+// W-14: a removal is not over before it succeeded, wherever it failed.
 func TestTheRemovalOfTheFormerMaaSAPIIsTriedUntilItSucceeds(t *testing.T) {
 	t.Parallel()
-	for name, kind := range map[string]string{"at its Service": "Service", "at its Deployment": "Deployment"} {
+	api, rights := (*Reconciler).retireLegacyAPI, (*Reconciler).retireLegacyRights
+	for name, test := range map[string]struct {
+		kind   string
+		retire func(*Reconciler, context.Context, *scope) error
+		done   string
+	}{
+		"at its Service":            {"Service", api, v1alpha1.AnnotationLegacyMaaSAPIRemoved},
+		"at its Deployment":         {"Deployment", api, v1alpha1.AnnotationLegacyMaaSAPIRemoved},
+		"at the ClusterRole":        {"ClusterRole", rights, v1alpha1.AnnotationLegacyMaaSAPIRightsRemoved},
+		"at the ClusterRoleBinding": {"ClusterRoleBinding", rights, v1alpha1.AnnotationLegacyMaaSAPIRightsRemoved},
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			scheme := runtime.NewScheme()
-			if err := errors.Join(clientgoscheme.AddToScheme(scheme), v1alpha1.AddToScheme(scheme)); err != nil {
-				t.Fatal(err)
+			config, failures := theConfigOf(), 2
+			left := []client.Object{&appsv1.Deployment{ObjectMeta: inOwnNamespace("maas-api")}, &corev1.Service{ObjectMeta: inOwnNamespace("maas-api")}}
+			if test.done == v1alpha1.AnnotationLegacyMaaSAPIRightsRemoved {
+				former := inOwnNamespace("maas-api-supplemental")
+				former.Namespace = ""
+				left = []client.Object{&rbacv1.ClusterRole{ObjectMeta: former}, &rbacv1.ClusterRoleBinding{ObjectMeta: former}}
 			}
-			former := metav1.ObjectMeta{Namespace: "opendatahub", Name: "maas-api", Labels: map[string]string{v1alpha1.LabelPartOf: v1alpha1.PartOfMaaS}}
-			config := &v1alpha1.Config{ObjectMeta: metav1.ObjectMeta{Name: "default", UID: "c"}}
-			failures := 2
-			c := fake.NewClientBuilder().WithScheme(scheme).
-				WithObjects(config, &appsv1.Deployment{ObjectMeta: former}, &corev1.Service{ObjectMeta: former}).
+			c := fake.NewClientBuilder().WithScheme(legacyScheme(t)).WithObjects(append(left, config)...).
 				WithInterceptorFuncs(interceptor.Funcs{Delete: func(ctx context.Context, c client.WithWatch, object client.Object, _ ...client.DeleteOption) error {
-					if object.GetObjectKind().GroupVersionKind().Kind == kind && failures > 0 {
+					if object.GetObjectKind().GroupVersionKind().Kind == test.kind && failures > 0 {
 						failures--
 						return apierrors.NewInternalError(errors.New("busy"))
 					}
 					return c.Delete(ctx, object)
 				}}).Build()
-			r := &Reconciler{Client: c, APIReader: c, Settings: Settings{ControllerNamespace: "opendatahub", InfraNamespace: "infra"}}
-			s := &scope{config: config, tenant: &v1alpha1.AITenant{Status: v1alpha1.AITenantStatus{Conditions: []metav1.Condition{{Type: "Ready", Status: metav1.ConditionTrue}}}}}
+			r, s := legacyReconciler(c), &scope{config: config, tenant: readyTenant(), shared: true}
 
 			for try := range 2 {
-				if err := r.retireLegacyAPI(t.Context(), s); !apierrors.IsInternalError(err) {
+				if err := test.retire(r, t.Context(), s); !apierrors.IsInternalError(err) {
 					t.Fatalf("try %d: err = %v", try, err)
 				}
-				if s.config.Annotations[v1alpha1.AnnotationLegacyMaaSAPIRemoved] != "" {
+				if s.config.Annotations[test.done] != "" {
 					t.Fatal("a removal that failed counts as done")
 				}
 			}
-			if err := r.retireLegacyAPI(t.Context(), s); err != nil {
+			if err := test.retire(r, t.Context(), s); err != nil {
 				t.Fatal(err)
 			}
-			for _, object := range []client.Object{&appsv1.Deployment{}, &corev1.Service{}} {
-				if err := c.Get(t.Context(), client.ObjectKey{Namespace: former.Namespace, Name: former.Name}, object); !apierrors.IsNotFound(err) {
-					t.Errorf("%T is still there: %v", object, err)
+			for _, object := range left {
+				if isThere(t, c, object) {
+					t.Errorf("%T is still there", object)
 				}
 			}
-			if s.config.Annotations[v1alpha1.AnnotationLegacyMaaSAPIRemoved] != yes {
+			if s.config.Annotations[test.done] != yes {
 				t.Error("the removal is not recorded")
+			}
+		})
+	}
+}
+
+// Somebody may have removed a part of it by hand, the Deployment first of all.
+func TestWhateverIsLeftOfTheFormerMaaSAPIGoes(t *testing.T) {
+	t.Parallel()
+	for name, left := range map[string]client.Object{
+		"a Service":    &corev1.Service{ObjectMeta: inOwnNamespace("maas-api")},
+		"a ConfigMap":  &corev1.ConfigMap{ObjectMeta: inOwnNamespace("maas-api-config")},
+		"a Deployment": &appsv1.Deployment{ObjectMeta: inOwnNamespace("maas-api")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			config := theConfigOf()
+			c := fake.NewClientBuilder().WithScheme(legacyScheme(t)).WithObjects(config, left).Build()
+			s := &scope{config: config, tenant: readyTenant()}
+			if err := legacyReconciler(c).retireLegacyAPI(t.Context(), s); err != nil {
+				t.Fatal(err)
+			}
+			if isThere(t, c, left) || s.config.Annotations[v1alpha1.AnnotationLegacyMaaSAPIRemoved] != yes {
+				t.Errorf("it is still there, or its removal is not recorded: %v", s.config.Annotations)
+			}
+		})
+	}
+}
+
+// C29: the rights of maas-api are those the operator grants it, once it does.
+func TestTheRightsOfTheFormerMaaSAPIGo(t *testing.T) {
+	t.Parallel()
+	ready, unready := readyTenant(), &v1alpha1.AITenant{}
+	partOf, managedBy := map[string]string{v1alpha1.LabelPartOf: v1alpha1.PartOfMaaS}, map[string]string{v1alpha1.LabelManagedBy: v1alpha1.ManagedByValue}
+	for name, test := range map[string]struct {
+		labels, annotations map[string]string
+		config              *v1alpha1.Config
+		tenant              *v1alpha1.AITenant
+		unshared            bool
+		stay, unrecorded    bool
+	}{
+		"when part of it":                             {labels: partOf, config: theConfigOf(), tenant: ready},
+		"when the operator made them":                 {labels: managedBy, config: theConfigOf(), tenant: ready},
+		"when the default tenant is not wanted":       {labels: partOf, config: theConfigOf(v1alpha1.AnnotationDefaultAITenantBootstrapped)},
+		"not when others made them":                   {config: theConfigOf(), tenant: ready, stay: true},
+		"not when opted out":                          {labels: partOf, annotations: map[string]string{v1alpha1.AnnotationManaged: "false"}, config: theConfigOf(), tenant: ready, stay: true},
+		"not before the shared objects are there":     {labels: partOf, config: theConfigOf(), tenant: ready, unshared: true, stay: true, unrecorded: true},
+		"not before the default tenant works":         {labels: partOf, config: theConfigOf(v1alpha1.AnnotationDefaultAITenantBootstrapped), tenant: unready, stay: true, unrecorded: true},
+		"not before there is a default tenant":        {labels: partOf, config: theConfigOf(), stay: true, unrecorded: true},
+		"not when made anew after they had been gone": {labels: partOf, config: theConfigOf(v1alpha1.AnnotationLegacyMaaSAPIRightsRemoved), tenant: ready, stay: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			former := metav1.ObjectMeta{Name: "maas-api-supplemental", Labels: test.labels, Annotations: test.annotations}
+			objects := []client.Object{&rbacv1.ClusterRole{ObjectMeta: former}, &rbacv1.ClusterRoleBinding{ObjectMeta: former}}
+			c := fake.NewClientBuilder().WithScheme(legacyScheme(t)).WithObjects(append(objects, test.config)...).Build()
+			s := &scope{config: test.config, tenant: test.tenant, shared: !test.unshared}
+			if err := legacyReconciler(c).retireLegacyRights(t.Context(), s); err != nil {
+				t.Fatal(err)
+			}
+			for _, object := range objects {
+				if got := isThere(t, c, object); got != test.stay {
+					t.Errorf("%T is there: %t, want %t", object, got, test.stay)
+				}
+			}
+			if got := s.config.Annotations[v1alpha1.AnnotationLegacyMaaSAPIRightsRemoved] != yes; got != test.unrecorded {
+				t.Errorf("annotations = %v", s.config.Annotations)
 			}
 		})
 	}

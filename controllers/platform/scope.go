@@ -38,6 +38,8 @@ type scope struct {
 	tenant *v1alpha1.AITenant
 	// inventory is what the status will list.
 	inventory apply.Inventory
+	// shared says that all shared objects are in place.
+	shared bool
 	// ready and torn are what the conditions will say; without a status they stay as
 	// they are, and torn goes when nothing is to be torn down.
 	ready, torn conditions.Value

@@ -48,13 +48,16 @@ func (r *Reconciler) share(ctx context.Context, s *scope) error {
 	if err := r.record(ctx, s, s.inventory.Union(current)); err != nil {
 		return err
 	}
+	complete := true
 	var errs []error
 	for _, object := range objects {
-		errs = append(errs, r.place(ctx, s, object))
+		placed, err := r.place(ctx, s, object)
+		complete, errs = complete && placed, append(errs, err)
 	}
 	if err := errors.Join(errs...); err != nil {
 		return err
 	}
+	s.shared = complete
 	pruned, err := r.Applier.Prune(ctx, s.inventory, current, apply.PruneOptions{Tracking: tenancy.SharedTracking()})
 	s.inventory = pruned.Inventory
 	return err
@@ -98,14 +101,15 @@ func (r *Reconciler) record(ctx context.Context, s *scope, inventory apply.Inven
 	return nil
 }
 
-// place applies one object. What somebody has to act on is said in the condition and
-// keeps nothing else from being applied.
-func (r *Reconciler) place(ctx context.Context, s *scope, object *unstructured.Unstructured) error {
+// place applies one object and tells whether it is there as it should be, or as
+// somebody wants it who opted it out. What somebody has to act on is said in the
+// condition and keeps nothing else from being applied.
+func (r *Reconciler) place(ctx context.Context, s *scope, object *unstructured.Unstructured) (bool, error) {
 	result, err := r.Applier.Apply(ctx, object)
 	if conflict, ok := errors.AsType[*apply.ConflictError](err); ok {
 		if result.Live == nil || !slices.ContainsFunc(result.Live.GetOwnerReferences(), refersToConfig) {
 			s.fail(v1alpha1.ReasonForeignObject, conflict.Error()+".")
-			return nil
+			return false, nil
 		}
 		// An earlier release made it for the Config, without the label.
 		result, err = r.Applier.ApplyWith(ctx, object, apply.CallOptions{Adopt: true})
@@ -113,14 +117,14 @@ func (r *Reconciler) place(ctx context.Context, s *scope, object *unstructured.U
 	switch {
 	case result.Outcome == apply.OptedOut:
 		s.note(fmt.Sprintf("%s is not managed because of its annotation %s=false: remove the annotation to hand it back.", describe(object), v1alpha1.AnnotationManaged))
-		return nil
+		return true, nil
 	case refusesEgress(err):
 		s.fail(v1alpha1.ReasonApplyFailed, fmt.Sprintf("The cluster refuses %s: correct spec.networkPolicyEgressRules and spec.networkPolicyAdditionalEgressRules of Config %s. The last good one stays in place.", describe(object), v1alpha1.ConfigName))
-		return nil
+		return false, nil
 	case errors.Is(err, apply.ErrTerminating):
 		s.fail(v1alpha1.ReasonApplyFailed, describe(object)+" is being deleted and waits for finalizers that others put on it. Remove them, so that it can be made anew.")
 	}
-	return err
+	return err == nil, err
 }
 
 // refusesEgress holds when the API server finds fault with the egress rules of a

@@ -12,6 +12,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -108,6 +109,7 @@ func inherit(ctx context.Context) {
 			Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "api", Image: "former"}}},
 		},
 	}}
+	everywhere := metav1.ObjectMeta{Name: "maas-api-supplemental", Labels: labels}
 	create(
 		ctx,
 		&corev1.Secret{ObjectMeta: at(v1alpha1.DatabaseSecretName), StringData: map[string]string{v1alpha1.DatabaseSecretKey: "postgresql://maas:secret@postgres:5432/maas"}},
@@ -115,6 +117,8 @@ func inherit(ctx context.Context) {
 		&corev1.Service{ObjectMeta: at("maas-api"), Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 8443}}}},
 		&corev1.ConfigMap{ObjectMeta: at("maas-api-config")},
 		&gwapiv1.HTTPRoute{ObjectMeta: at("maas-api-route")},
+		&rbacv1.ClusterRole{ObjectMeta: everywhere},
+		&rbacv1.ClusterRoleBinding{ObjectMeta: everywhere, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: everywhere.Name}},
 		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: stage.TenantNamespace}},
 		legacyTenant(),
 	)
