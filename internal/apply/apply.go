@@ -5,6 +5,7 @@ package apply
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"reflect"
 
@@ -230,18 +231,41 @@ func (a *Applier) update(ctx context.Context, c *call) (Result, error) {
 	return Result{Outcome: outcome, Live: live}, nil
 }
 
-// updateFields applies the desired object, after taking over the fields that an earlier release left behind.
+// updateFields applies the desired object, after taking over the fields that an earlier release left behind. What
+// others added stays, unless the object is refused with it beside what is desired.
 func (a *Applier) updateFields(ctx context.Context, c *call) (*unstructured.Unstructured, error) {
-	obj := c.live.DeepCopy()
-	if a.inherit(obj) {
-		c.count(false)
-		// A patch sends nothing but the record of ownership, and needs no other right than applying does.
-		patch := client.MergeFromWithOptions(c.live, client.MergeFromWithOptimisticLock{})
-		if err := a.client.Patch(ctx, obj, patch, client.FieldOwner(a.owner)); err != nil {
-			return nil, fmt.Errorf("take over the fields of %s: %w", c, err)
-		}
+	base, _, err := a.takeOver(ctx, c, c.live, a.isFormer)
+	if err != nil {
+		return nil, err
 	}
-	return a.serverApply(ctx, c, obj.GetResourceVersion(), false)
+	live, err := a.serverApply(ctx, c, base.GetResourceVersion(), false)
+	if !apierrors.IsInvalid(err) {
+		return live, err
+	}
+	base, others, takeErr := a.takeOver(ctx, c, base, a.ownsContent)
+	if takeErr != nil || !others {
+		return nil, errors.Join(err, takeErr)
+	}
+	c.tookOver = true
+	return a.serverApply(ctx, c, base.GetResourceVersion(), false)
+}
+
+// takeOver makes ours what certain entries own of an object's content, so that the next apply removes what of it is
+// not desired. It reports whether there was anything.
+func (a *Applier) takeOver(
+	ctx context.Context, c *call, live *unstructured.Unstructured, from func(entry any) bool,
+) (*unstructured.Unstructured, bool, error) {
+	obj := live.DeepCopy()
+	if !a.inherit(obj, from) {
+		return live, false, nil
+	}
+	c.count(false)
+	// A patch sends nothing but the record of ownership, and needs no other right than applying does.
+	patch := client.MergeFromWithOptions(live, client.MergeFromWithOptimisticLock{})
+	if err := a.client.Patch(ctx, obj, patch, client.FieldOwner(a.owner)); err != nil {
+		return nil, false, fmt.Errorf("take over the fields of %s: %w", c, err)
+	}
+	return obj, true, nil
 }
 
 // isSettled reports whether the live object needs no write: nothing differs, or only what the server makes of the
@@ -277,6 +301,9 @@ func (a *Applier) isNormal(ctx context.Context, c *call) (bool, error) {
 		return false, nil // nothing is ours yet
 	}
 	probe, err := a.serverApply(ctx, c, c.live.GetResourceVersion(), true)
+	if apierrors.IsInvalid(err) {
+		return false, nil // the write finds out whose fault it is
+	}
 	if err != nil {
 		return false, err
 	}

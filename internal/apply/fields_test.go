@@ -6,6 +6,7 @@ package apply_test
 import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -64,6 +65,38 @@ var _ = Describe("Fields of an object that is not protected", func() {
 		after := live(ctx, desired)
 		Expect(field(after, "spec", "template", "spec", "containers")).To(HaveLen(2))
 		Expect(field(after, "spec", "replicas")).To(BeEquivalentTo(5))
+	})
+
+	It("of somebody else go when the object is refused with them beside ours", func(ctx SpecContext) {
+		f := newFixture(ctx)
+		desired := service.build(f.namespace, "x")
+		f.apply(ctx, desired, apply.Created)
+		edit(ctx, desired, func(live *unstructured.Unstructured) {
+			set(live, []any{map[string]any{"name": "https", "port": int64(9999), "protocol": "TCP"}}, "spec", "ports")
+			live.SetAnnotations(map[string]string{"theirs": "kept"})
+		})
+		f.requests(ctx)
+
+		result := f.apply(ctx, desired, apply.Updated)
+		Expect(result.TookOver).To(BeTrue())
+		Expect(f.requests(ctx)).To(Equal([]string{"patch=422", "patch", "patch"}))
+		after := live(ctx, desired)
+		Expect(field(after, "spec", "ports")).To(ConsistOf(HaveKeyWithValue("port", BeEquivalentTo(8443))))
+		Expect(after.GetAnnotations()).To(HaveKeyWithValue("theirs", "kept"))
+		cached(ctx, desired)
+		f.apply(ctx, desired, apply.Unchanged)
+		Expect(f.requests(ctx)).To(BeEmpty())
+	})
+
+	It("of somebody else are no reason to try again what is wrong in itself", func(ctx SpecContext) {
+		f := newFixture(ctx)
+		desired := service.build(f.namespace, "x")
+		f.apply(ctx, desired, apply.Created)
+		set(desired, "no type", "spec", "type")
+		f.requests(ctx)
+		_, err := f.Apply(ctx, desired)
+		Expect(err).To(MatchError(apierrors.IsInvalid, "IsInvalid"))
+		Expect(f.requests(ctx)).To(Equal([]string{"patch=422"}))
 	})
 
 	It("are released without a fight when another manager takes them with force and we stop wanting them", func(ctx SpecContext) {

@@ -119,16 +119,17 @@ func setManagedFields(obj *unstructured.Unstructured, entries []any) {
 	}
 }
 
-// inherit gives what earlier releases own by Update to our apply entry, in place, so that the next apply removes what is
-// no longer wanted. It reports whether there was anything. Metadata is left out: programs of others share the names.
-func (a *Applier) inherit(obj *unstructured.Unstructured) bool {
+// inherit gives what certain entries own, such as those of earlier releases, to our apply entry, in place, so that the
+// next apply removes what is no longer wanted. It reports whether there was anything. Metadata is left out: programs of
+// others share the names.
+func (a *Applier) inherit(obj *unstructured.Unstructured, from func(entry any) bool) bool {
 	var own map[string]any
 	var kept, inherited []any
 	for _, entry := range managedFields(obj) {
 		switch {
 		case a.isOwnEntry(entry):
 			own, _ = entry.(map[string]any)
-		case a.isFormer(entry):
+		case from(entry):
 			inherited = append(inherited, entry)
 			continue
 		}
@@ -172,7 +173,12 @@ func (a *Applier) inherit(obj *unstructured.Unstructured) bool {
 func (a *Applier) isFormer(entry any) bool {
 	e, _ := entry.(map[string]any)
 	manager, _ := e["manager"].(string)
-	if !a.isForeign(entry) || e["operation"] != string(metav1.ManagedFieldsOperationUpdate) || !slices.Contains(a.former, manager) {
+	return e["operation"] == string(metav1.ManagedFieldsOperationUpdate) && slices.Contains(a.former, manager) && a.ownsContent(entry)
+}
+
+// ownsContent reports whether an entry is somebody else's and owns more than metadata and status.
+func (a *Applier) ownsContent(entry any) bool {
+	if !a.isForeign(entry) {
 		return false
 	}
 	for element := range treeOf(entry) {

@@ -179,7 +179,7 @@ func TestInherit(t *testing.T) {
 			t.Parallel()
 			a := New(nil, Options{FormerManagers: []string{"manager"}})
 			live := liveObject(t, `{"apiVersion":"v1","metadata":{"managedFields":[`+tc.entries+`]}}`)
-			if got := a.inherit(live); got != (tc.want != "") {
+			if got := a.inherit(live, a.isFormer); got != (tc.want != "") {
 				t.Fatalf("inherit = %t", got)
 			}
 			want := tc.want

@@ -51,6 +51,13 @@ spec:
     rates-500-1h:
       rates: [{limit: 500, window: 1h}]
 `
+	service sample = `
+apiVersion: v1
+kind: Service
+spec:
+  selector: {app: api}
+  ports: [{name: https, port: 8443, protocol: TCP, targetPort: https}]
+`
 	httpRoute sample = `
 apiVersion: gateway.networking.k8s.io/v1
 kind: HTTPRoute
