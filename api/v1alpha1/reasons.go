@@ -244,7 +244,8 @@ const (
 const (
 	// ReasonPlatformReady: the shared objects are as they should be.
 	ReasonPlatformReady ConditionReason = "PlatformReady"
-	// ReasonTeardownInProgress: tenants are being deleted.
+	// ReasonTeardownInProgress: tenants are being deleted, or keys of tenants that are
+	// gone are being revoked.
 	ReasonTeardownInProgress ConditionReason = "TeardownInProgress"
 	// ReasonTeardownCompleted: nothing is left.
 	ReasonTeardownCompleted ConditionReason = "TeardownCompleted"

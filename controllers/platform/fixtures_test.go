@@ -66,7 +66,7 @@ func uninstall(ctx SpecContext) {
 		wipe(ctx, list)
 	}
 	for _, list := range []client.ObjectList{&networkingv1.NetworkPolicyList{}, &corev1.ServiceList{}, &corev1.ConfigMapList{}, &gwapiv1.HTTPRouteList{}, &corev1.SecretList{}} {
-		for _, namespace := range []string{infraNamespace, controllerNamespace} {
+		for _, namespace := range []string{infraNamespace, controllerNamespace, aitenantNamespace} {
 			wipe(ctx, list, client.InNamespace(namespace))
 		}
 	}
@@ -157,11 +157,18 @@ func says(ctx context.Context, kind string) func(Gomega) string {
 }
 
 // message is the text of the Config's condition Ready.
-func message(ctx context.Context) func(Gomega) string {
+func message(ctx context.Context) func(Gomega) string { return messageOf(ctx, "Ready") }
+
+// teardownMessage is that of its condition TeardownCompleted.
+func teardownMessage(ctx context.Context) func(Gomega) string {
+	return messageOf(ctx, "TeardownCompleted")
+}
+
+func messageOf(ctx context.Context, kind string) func(Gomega) string {
 	return func(g Gomega) string {
 		c := config(ctx)(g)
 		g.Expect(c).NotTo(BeNil())
-		found := meta.FindStatusCondition(c.Status.Conditions, "Ready")
+		found := meta.FindStatusCondition(c.Status.Conditions, kind)
 		g.Expect(found).NotTo(BeNil())
 		return found.Message
 	}

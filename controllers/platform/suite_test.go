@@ -10,6 +10,7 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -85,7 +86,7 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 		Metrics: server.Options{BindAddress: "0"},
 		Client:  client.Options{Cache: &client.CacheOptions{Unstructured: true}},
 		Cache: cache.Options{ByObject: map[client.Object]cache.ByObject{
-			&networkingv1.NetworkPolicy{}: ours, &rbacv1.ClusterRole{}: ours,
+			&networkingv1.NetworkPolicy{}: ours, &rbacv1.ClusterRole{}: ours, &corev1.ConfigMap{}: ours,
 		}},
 	})
 	Expect(err).NotTo(HaveOccurred())

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -17,6 +18,7 @@ import (
 
 	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
 	"github.com/opendatahub-io/maas-operator/internal/conditions"
+	"github.com/opendatahub-io/maas-operator/internal/desired/aitenant"
 	"github.com/opendatahub-io/maas-operator/internal/fetch"
 )
 
@@ -43,6 +45,8 @@ func (s *scope) request() request {
 	}
 }
 
+// +kubebuilder:rbac:groups="",resources=configmaps,verbs=list;watch
+
 // tearDown removes everything but user namespaces and objects, when asked to. It
 // begins with the mark of the bootstrap: one that is called off brings the default
 // tenant back. Each step starts only when the one before has ended, so that the jobs
@@ -54,13 +58,13 @@ func (r *Reconciler) tearDown(ctx context.Context, s *scope) error {
 		return nil
 	}
 	s.stopped = true
-	s.torn = conditions.False(v1alpha1.ReasonTeardownInProgress, "Tenants are being deleted, with their API keys; then the shared objects go. An AITenant that stays says in its status what it waits for.")
 	s.judge(conditions.False(v1alpha1.ReasonTeardownInProgress, "The installation is being taken down, as asked for."))
 	if err := r.annotateConfig(ctx, s, v1alpha1.AnnotationDefaultAITenantBootstrapped, ""); err != nil {
 		return err
 	}
-	for _, step := range []func(context.Context) (bool, error){r.removeTenants, r.removeTenantConfigs} {
-		gone, err := step(ctx)
+	for _, step := range r.teardownSteps() {
+		s.torn = conditions.False(v1alpha1.ReasonTeardownInProgress, step.waiting)
+		gone, err := step.take(ctx)
 		if err != nil {
 			return err
 		}
@@ -69,6 +73,7 @@ func (r *Reconciler) tearDown(ctx context.Context, s *scope) error {
 			return nil
 		}
 	}
+	s.torn = conditions.False(v1alpha1.ReasonTeardownInProgress, "The shared objects are being deleted.")
 	if err := r.removeShared(ctx, s); err != nil {
 		return err
 	}
@@ -79,6 +84,23 @@ func (r *Reconciler) tearDown(ctx context.Context, s *scope) error {
 	s.torn = conditions.True(v1alpha1.ReasonTeardownCompleted, strings.Join(s.notes, " "))
 	s.ready = conditions.False(v1alpha1.ReasonTeardownCompleted, "The installation was taken down, as asked for. Set spec.managementState to Managed to bring it back.")
 	return nil
+}
+
+// teardownStep is what has to end before the shared objects may go.
+type teardownStep struct {
+	// take tells whether it has ended.
+	take func(context.Context) (bool, error)
+	// waiting is what the condition says until then.
+	waiting string
+}
+
+func (r *Reconciler) teardownSteps() []teardownStep {
+	return []teardownStep{
+		{r.removeTenants, "Tenants are being deleted, with their API keys; then the shared objects go. An AITenant that stays says in its status what it waits for."},
+		{r.removeTenantConfigs, "MaasTenantConfigs that no AITenant took along are being deleted; then the shared objects go. One that stays says in its status what it waits for."},
+		{r.keysRevoked, fmt.Sprintf("API keys of tenants that are gone are being revoked; then the shared objects go. ConfigMaps labelled %s=true in namespace %s remember those tenants, and their events say what is wrong: delete one if there are no such keys any more.",
+			v1alpha1.LabelTenantTombstone, strings.Join(r.tombstonePlaces(), " or "))},
+	}
 }
 
 // removeTenants deletes all AITenants and tells whether none is left. It asks the API
@@ -113,9 +135,39 @@ func (r *Reconciler) removeTenantConfigs(ctx context.Context) (bool, error) {
 	return gone, errors.Join(errs...)
 }
 
-// list fills a list with all objects of its kind: none when the kind is not installed.
-func (r *Reconciler) list(ctx context.Context, list client.ObjectList) error {
-	if err := r.APIReader.List(ctx, list); err != nil && !meta.IsNoMatchError(err) {
+// keysRevoked tells whether no tombstone is left. The Jobs that work them off run on
+// shared objects. What is no tombstone, whatever its labels say, and one that somebody
+// gave up, is not waited for: nobody works it off.
+func (r *Reconciler) keysRevoked(ctx context.Context) (bool, error) {
+	for _, place := range r.tombstonePlaces() {
+		var list corev1.ConfigMapList
+		if err := r.list(ctx, &list, client.InNamespace(place), client.MatchingLabels(aitenant.TombstoneLabels())); err != nil {
+			return false, err
+		}
+		for i := range list.Items {
+			if _, err := aitenant.TombstoneFrom(&list.Items[i]); err == nil && list.Items[i].DeletionTimestamp == nil {
+				return false, nil
+			}
+		}
+	}
+	return true, nil
+}
+
+// tombstonePlaces are the namespaces in which the controller of AITenants keeps them.
+func (r *Reconciler) tombstonePlaces() []string {
+	infra := r.Settings.InfraNamespace
+	if infra == "" {
+		infra = r.Settings.ControllerNamespace
+	}
+	if infra == r.Settings.AITenantNamespace {
+		return []string{infra}
+	}
+	return []string{r.Settings.AITenantNamespace, infra}
+}
+
+// list fills a list with objects of its kind: none when the kind is not installed.
+func (r *Reconciler) list(ctx context.Context, list client.ObjectList, options ...client.ListOption) error {
+	if err := r.APIReader.List(ctx, list, options...); err != nil && !meta.IsNoMatchError(err) {
 		return fmt.Errorf("list what is to be deleted: %w", err)
 	}
 	return nil

@@ -13,9 +13,12 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
+	"github.com/opendatahub-io/maas-operator/internal/desired/aitenant"
 	"github.com/opendatahub-io/maas-operator/test/testenv/audit"
 )
 
@@ -122,6 +125,45 @@ var _ = Describe("a teardown", func() {
 		letGo(ctx, tenantConfig("with-services"), "maas.opendatahub.io/tenant-cleanup")
 		Eventually(own(ctx)).Should(HaveField("Annotations", HaveKeyWithValue(completed, "true")))
 		Expect(now(read(ctx, "without", "default-tenant", &v1alpha1.MaasTenantConfig{}))).To(HaveField("DeletionTimestamp", BeNil()))
+	})
+
+	It("keeps the shared objects until the keys of tenants that are gone are revoked", func(ctx SpecContext) {
+		install(ctx)
+		settle(ctx)
+		stones := make([]*unstructured.Unstructured, 0, 2)
+		for _, namespace := range []string{aitenantNamespace, infraNamespace} {
+			stone := aitenant.Tombstone{AITenant: types.NamespacedName{Namespace: aitenantNamespace, Name: "red"}, UID: types.UID("of-" + namespace), Tenant: "red"}.Object(namespace)
+			Expect(suite.admin.Create(ctx, stone)).To(Succeed())
+			stones = append(stones, stone)
+		}
+		for name, change := range map[string]func(*unstructured.Unstructured){
+			"no-tombstone": func(o *unstructured.Unstructured) { o.SetName("no-tombstone") },
+			"unlabelled": func(o *unstructured.Unstructured) {
+				o.SetLabels(map[string]string{"maas.opendatahub.io/tenant-tombstone": "true"})
+			},
+			"given-up": func(o *unstructured.Unstructured) { o.SetFinalizers([]string{"example.com/held"}) },
+		} {
+			other := aitenant.Tombstone{AITenant: types.NamespacedName{Namespace: aitenantNamespace, Name: "red"}, UID: types.UID(name), Tenant: "red"}.Object(infraNamespace)
+			change(other)
+			Expect(suite.admin.Create(ctx, other)).To(Succeed())
+			if len(other.GetFinalizers()) > 0 {
+				Expect(suite.admin.Delete(ctx, other)).To(Succeed())
+			}
+		}
+
+		editConfig(ctx, func(s *v1alpha1.ConfigSpec) { s.ManagementState = v1alpha1.ManagementStateRemoved })
+		for _, stone := range stones {
+			Eventually(teardownMessage(ctx)).Should(And(
+				ContainSubstring("maas.opendatahub.io/tenant-tombstone=true"), ContainSubstring(aitenantNamespace+" or "+infraNamespace)))
+			Expect(now(tenant(ctx))).To(BeNil())
+			Consistently(policy(ctx, egressPolicy)).WithTimeout(300 * time.Millisecond).ShouldNot(BeNil())
+			Expect(now(read(ctx, infraNamespace, "maas-api-cleanup", &corev1.ServiceAccount{}))).NotTo(BeNil())
+			Expect(now(says(ctx, "TeardownCompleted"))).To(Equal("False/TeardownInProgress"))
+			Expect(suite.admin.Delete(ctx, stone)).To(Succeed())
+		}
+		// Sooner than the controller would look without an event.
+		Eventually(says(ctx, "TeardownCompleted")).WithTimeout(4 * time.Second).Should(Equal("True/TeardownCompleted"))
+		gone(ctx)
 	})
 
 	It("leaves behind what opted out of management, and names it", func(ctx SpecContext) {

@@ -11,11 +11,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
-	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
@@ -28,7 +26,8 @@ import (
 
 // SetupWithManager registers the controller and its watches.
 func (r *Reconciler) SetupWithManager(_ context.Context, mgr ctrl.Manager) error {
-	own, err := r.deploymentCache(mgr)
+	// The manager's cache has only Deployments that the operator made.
+	own, err := trigger.CacheOf(mgr, deploymentMetadata(), r.deploymentKey())
 	if err != nil {
 		return err
 	}
@@ -40,6 +39,7 @@ func (r *Reconciler) SetupWithManager(_ context.Context, mgr ctrl.Manager) error
 		WatchesRawSource(source.Kind[client.Object](own, deploymentMetadata(), all)).
 		Watches(&v1alpha1.AITenant{}, all, builder.WithPredicates(r.tenants())).
 		Watches(&v1alpha1.MaasTenantConfig{}, all, builder.WithPredicates(r.tenantConfigs())).
+		Watches(&corev1.ConfigMap{}, all, builder.WithPredicates(tombstones())).
 		Watches(&corev1.Namespace{}, all, builder.WithPredicates(r.ownNamespace(), trigger.OnUpdate(namespaceChanged)))
 	for _, kind := range sharedKinds() {
 		object := &unstructured.Unstructured{}
@@ -55,31 +55,6 @@ func (r *Reconciler) SetupWithManager(_ context.Context, mgr ctrl.Manager) error
 // theConfig is the one key there is.
 func theConfig(context.Context, client.Object) ([]types.NamespacedName, error) {
 	return []types.NamespacedName{configKey()}, nil
-}
-
-// cacheRunnable has the manager start a cache before the controllers.
-type cacheRunnable struct{ cache.Cache }
-
-// GetCache marks a runnable as a cache.
-func (c cacheRunnable) GetCache() cache.Cache { return c.Cache }
-
-// deploymentCache holds the metadata of the operator's own Deployment and nothing
-// else: the manager's cache has only Deployments that the operator made.
-func (r *Reconciler) deploymentCache(mgr ctrl.Manager) (cache.Cache, error) {
-	own, err := cache.New(mgr.GetConfig(), cache.Options{
-		HTTPClient: mgr.GetHTTPClient(), Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper(),
-		ByObject: map[client.Object]cache.ByObject{deploymentMetadata(): {Namespaces: map[string]cache.Config{
-			r.Settings.ControllerNamespace: {FieldSelector: fields.OneTermEqualSelector("metadata.name", v1alpha1.ControllerDeploymentName)},
-		}}},
-		DefaultTransform: cache.TransformStripManagedFields(),
-	})
-	if err != nil {
-		return nil, fmt.Errorf("create a cache for Deployment %s: %w", r.deploymentKey(), err)
-	}
-	if err := mgr.Add(cacheRunnable{own}); err != nil {
-		return nil, fmt.Errorf("add the cache for Deployment %s: %w", r.deploymentKey(), err)
-	}
-	return own, nil
 }
 
 // named lets pass one object.
@@ -102,6 +77,19 @@ func (r *Reconciler) tenantConfigs() predicate.Predicate {
 		return client.ObjectKeyFromObject(after) == key &&
 			!equality.Semantic.DeepEqual(before.GetOwnerReferences(), after.GetOwnerReferences())
 	})
+}
+
+// tombstones lets pass when one comes, goes, is given up, or ceases to be one.
+func tombstones() predicate.Predicate {
+	is := func(object client.Object) bool { return object.GetLabels()[v1alpha1.LabelTenantTombstone] == yes }
+	return predicate.Funcs{
+		CreateFunc: func(e event.CreateEvent) bool { return is(e.Object) },
+		DeleteFunc: func(e event.DeleteEvent) bool { return is(e.Object) },
+		UpdateFunc: func(e event.UpdateEvent) bool {
+			return is(e.ObjectOld) != is(e.ObjectNew) || is(e.ObjectNew) && trigger.NewGeneration(e.ObjectOld, e.ObjectNew)
+		},
+		GenericFunc: func(event.GenericEvent) bool { return false },
+	}
 }
 
 func (r *Reconciler) ownNamespace() predicate.Predicate {
