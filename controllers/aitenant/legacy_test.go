@@ -115,6 +115,7 @@ var _ = Describe("The deletion of a tenant", func() {
 			g.Expect(suite.admin.List(w.ctx, &pods, client.InNamespace(infraNamespace), client.MatchingLabels{"job-name": tenancy.KeyRevocation(w.name)})).To(Succeed())
 			g.Expect(pods.Items).To(HaveLen(1))
 			g.Expect(pods.Items[0].Spec.Containers[0].Args).To(ContainElements("revoke", w.name, string(t.UID)))
+			g.Expect(pods.Items[0].Status.Phase).To(Equal(corev1.PodRunning)) // Else the simulated node is about to say so.
 			pods.Items[0].Status.Phase = corev1.PodSucceeded
 			g.Expect(suite.admin.Status().Update(w.ctx, &pods.Items[0])).To(Succeed())
 		}).Should(Succeed())
