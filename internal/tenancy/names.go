@@ -133,9 +133,8 @@ func (s Settings) GatewayOf(t *v1alpha1.AITenant) types.NamespacedName {
 }
 
 // FormerGatewayAuth are the names that earlier releases gave the AuthPolicy on a
-// tenant's Gateway: one on the default Gateway, one made of the Gateway's name on
-// others. Other releases did not tell the two apart, so the default Gateway may have
-// either.
+// tenant's Gateway: a fixed one on the default Gateway, one made of the Gateway's name
+// on others. A Gateway may have become the default one since, so that has both.
 func (s Settings) FormerGatewayAuth(gateway types.NamespacedName) []types.NamespacedName {
 	names := []types.NamespacedName{{Namespace: gateway.Namespace, Name: gateway.Name + "-maas-auth"}}
 	if gateway == s.Gateway {

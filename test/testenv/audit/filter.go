@@ -70,6 +70,15 @@ func Forbidden() Filter {
 	return func(e *Event) bool { return e.Code == 403 }
 }
 
+// OfTerminatingKind keeps writes that would have created an object of a kind whose
+// CustomResourceDefinition is being deleted. The API server calls them forbidden,
+// whatever rights there are.
+func OfTerminatingKind() Filter {
+	return func(e *Event) bool {
+		return e.Code == 403 && strings.HasSuffix(e.Message, "create not allowed while custom resource definition is terminating")
+	}
+}
+
 // Stored leaves out dry runs.
 func Stored() Filter {
 	return func(e *Event) bool { return !e.DryRun }

@@ -45,7 +45,9 @@ type Event struct {
 	// DryRun is set when nothing was to be stored.
 	DryRun bool
 	// Code is the HTTP status; 0 for a watch that is still open.
-	Code     int
+	Code int
+	// Message is what the API server said to a request that failed.
+	Message  string
 	Received time.Time
 	Finished time.Time
 }
@@ -157,7 +159,8 @@ type record struct {
 		Name        string
 	}
 	ResponseStatus struct {
-		Code int
+		Code    int
+		Message string
 	}
 	RequestReceivedTimestamp time.Time
 	StageTimestamp           time.Time
@@ -188,7 +191,8 @@ func (l *Log) take(line []byte) error {
 		Resource: r.ObjectRef.Resource, Subresource: r.ObjectRef.Subresource,
 		Namespace: r.ObjectRef.Namespace, Name: r.ObjectRef.Name, URI: r.RequestURI,
 		DryRun: strings.Contains(r.RequestURI, "dryRun=All"),
-		Code:   r.ResponseStatus.Code, Received: r.RequestReceivedTimestamp, Finished: r.StageTimestamp,
+		Code:   r.ResponseStatus.Code, Message: r.ResponseStatus.Message,
+		Received: r.RequestReceivedTimestamp, Finished: r.StageTimestamp,
 	})
 	return nil
 }

@@ -102,19 +102,21 @@ func TestEvents(t *testing.T) {
 	t.Parallel()
 	impersonated := `{"stage":"ResponseComplete","verb":"get","requestURI":"/api","user":{"username":"admin"},` +
 		`"impersonatedUser":{"username":"alice","groups":["staff"]},"responseStatus":{"code":200}}` + "\n"
+	terminating := `{"stage":"ResponseComplete","verb":"patch","requestURI":"/apis/x","user":{"username":"dora"},"objectRef":{"resource":"rules"},` +
+		`"responseStatus":{"code":403,"message":"rules \"x\" is forbidden: create not allowed while custom resource definition is terminating"}}` + "\n"
 	log := completed("alice", "get", "apps", "deployments", "status") +
 		record{stage: "ResponseStarted", user: "alice", verb: "watch", group: "apps", resource: "deployments"}.String() +
 		record{user: "alice", verb: "watch", group: "apps", resource: "deployments"}.String() +
 		record{user: "bob", verb: "watch", group: "apps", resource: "deployments", code: 403}.String() +
 		record{stage: "ResponseStarted", user: "bob", verb: "get", resource: "pods", subresource: "log"}.String() +
-		impersonated
+		impersonated + terminating
 	received := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	tests := map[string]struct {
 		filters []audit.Filter
 		want    []string
 	}{
 		"each request once, an open watch included": {
-			want: []string{"alice get deployments", "alice watch deployments", "bob watch deployments", "alice get "},
+			want: []string{"alice get deployments", "alice watch deployments", "bob watch deployments", "alice get ", "dora patch rules"},
 		},
 		"by user":                             {filters: []audit.Filter{audit.ByUser("bob", "carol")}, want: []string{"bob watch deployments"}},
 		"the impersonated user counts":        {filters: []audit.Filter{audit.ByUser("admin")}},
@@ -125,7 +127,8 @@ func TestEvents(t *testing.T) {
 		"another group has none":              {filters: []audit.Filter{audit.ByResource("", "deployments")}},
 		"by namespace":                        {filters: []audit.Filter{audit.InNamespace("other")}},
 		"by name":                             {filters: []audit.Filter{audit.Named("x"), audit.ByUser("bob")}, want: []string{"bob watch deployments"}},
-		"refused":                             {filters: []audit.Filter{audit.Forbidden()}, want: []string{"bob watch deployments"}},
+		"refused":                             {filters: []audit.Filter{audit.Forbidden()}, want: []string{"bob watch deployments", "dora patch rules"}},
+		"refused because the kind is removed": {filters: []audit.Filter{audit.OfTerminatingKind()}, want: []string{"dora patch rules"}},
 		"succeeded":                           {filters: []audit.Filter{audit.Succeeded(), audit.ByUser("bob")}},
 		"since includes the moment":           {filters: []audit.Filter{audit.Since(received), audit.ByUser("bob")}, want: []string{"bob watch deployments"}},
 		"since leaves out what was before":    {filters: []audit.Filter{audit.Since(received.Add(time.Millisecond))}},
