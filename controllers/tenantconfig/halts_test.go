@@ -11,8 +11,10 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 	clocktesting "k8s.io/utils/clock/testing"
@@ -188,6 +190,58 @@ func lost(mark string) func(*v1alpha1.MaasTenantConfig) {
 func forged(c *v1alpha1.MaasTenantConfig) {
 	stamped("red")(c)
 	c.Labels[v1alpha1.LabelTenantNamespace] = defaultNamespace
+}
+
+// Keys are told apart by the UID of the AITenant: without it, or with that of another
+// one, nothing is rolled out.
+func TestServicesWaitForTheAITenantThatManagesThem(t *testing.T) {
+	t.Parallel()
+	marked := func(uid string) *v1alpha1.MaasTenantConfig {
+		return config("ai-tenant-red", func(c *v1alpha1.MaasTenantConfig) {
+			stamped("red")(c)
+			if c.Annotations[v1alpha1.AnnotationAITenantUID] = uid; uid == "" {
+				delete(c.Annotations, v1alpha1.AnnotationAITenantUID)
+			}
+		})
+	}
+	for name, test := range map[string]struct {
+		uid string
+		// looks is how often the AITenant is found before it is gone.
+		looks          int
+		want, wantText string
+	}{
+		"marked by it":            {uid: "tenant-uid", looks: 9, want: "GatewayNotReady"},
+		"marked without a UID":    {looks: 9, want: "GatewayNotReady"},
+		"marked by a former one":  {uid: "former-uid", looks: 9, want: "TenantNotReady", wantText: "was made anew"},
+		"it goes while we look":   {uid: "tenant-uid", looks: 1, want: "TenantNotReady", wantText: "There is no AITenant ai-tenants/red"},
+		"that of an unmarked one": {looks: 1, want: "TenantNotReady", wantText: "There is no AITenant ai-tenants/red"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := marked(test.uid)
+			looks := 0
+			r := small{objects: []client.Object{c, installation(), aiTenant("red", "red")}, discovery: allKinds(), funcs: interceptor.Funcs{
+				Get: func(ctx context.Context, w client.WithWatch, key client.ObjectKey, object client.Object, opts ...client.GetOption) error {
+					if _, ok := object.(*v1alpha1.AITenant); ok {
+						if looks++; looks > test.looks {
+							return apierrors.NewNotFound(schema.GroupResource{Resource: "aitenants"}, key.Name)
+						}
+					}
+					return w.Get(ctx, key, object, opts...)
+				},
+			}}.reconciler(t)
+			if _, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(c)}); err != nil {
+				t.Fatal(err)
+			}
+			if err := r.Client.Get(t.Context(), client.ObjectKeyFromObject(c), c); err != nil {
+				t.Fatal(err)
+			}
+			ready := meta.FindStatusCondition(c.Status.Conditions, string(v1alpha1.ConditionReady))
+			if c.Status.Phase != v1alpha1.TenantPhasePending || ready.Reason != test.want || !strings.Contains(ready.Message, test.wantText) {
+				t.Errorf("status = %s %s: %s; want Pending %s with %q", c.Status.Phase, ready.Reason, ready.Message, test.want, test.wantText)
+			}
+		})
+	}
 }
 
 // E-99.

@@ -99,7 +99,7 @@ func (r *Reconciler) locate(ctx context.Context, s *scope) error {
 	if err != nil {
 		return err
 	}
-	if s.input.TenantUID, err = r.tenantUID(ctx, s.config); err != nil {
+	if err := r.identify(ctx, s); err != nil || s.stopped {
 		return err
 	}
 	if !s.served[gateways.CRD] {
@@ -149,20 +149,30 @@ func owned(config *v1alpha1.MaasTenantConfig) error {
 	return nil
 }
 
-// tenantUID tells this tenant from an earlier one of the same name.
-func (r *Reconciler) tenantUID(ctx context.Context, config *v1alpha1.MaasTenantConfig) (types.UID, error) {
-	key := types.NamespacedName{
-		Namespace: config.Annotations[v1alpha1.AnnotationAITenantNamespace],
-		Name:      config.Annotations[v1alpha1.AnnotationAITenantName],
+// identify finds the UID that tells this tenant from an earlier one of its name, by
+// which keys are kept apart. What an AITenant manages waits for exactly that AITenant.
+func (r *Reconciler) identify(ctx context.Context, s *scope) error {
+	if s.config.Labels[v1alpha1.LabelManagedByAITenant] != "true" {
+		return nil
 	}
-	if config.Labels[v1alpha1.LabelManagedByAITenant] != "true" || key.Namespace != r.Tenants.Settings.AITenantNamespace {
-		return "", nil
+	key := types.NamespacedName{
+		Namespace: s.config.Annotations[v1alpha1.AnnotationAITenantNamespace],
+		Name:      s.config.Annotations[v1alpha1.AnnotationAITenantName],
 	}
 	owner, err := fetch.Optional(ctx, r.Client, key, &v1alpha1.AITenant{})
-	if owner == nil {
-		return "", err
+	if err != nil {
+		return err
 	}
-	return owner.UID, nil
+	marked := types.UID(s.config.Annotations[v1alpha1.AnnotationAITenantUID])
+	switch {
+	case owner == nil || key.Namespace != r.Tenants.Settings.AITenantNamespace:
+		s.wait(v1alpha1.ReasonTenantNotReady, fmt.Sprintf("There is no AITenant %s, which manages this MaasTenantConfig: create it, or delete the MaasTenantConfig.", key))
+	case marked != "" && marked != owner.UID:
+		s.wait(v1alpha1.ReasonTenantNotReady, fmt.Sprintf("AITenant %s was made anew and has not taken this MaasTenantConfig over yet: its status says what it waits for.", key))
+	default:
+		s.input.TenantUID = owner.UID
+	}
+	return nil
 }
 
 // require waits for the APIs without which the tenant's objects mean nothing.
