@@ -41,6 +41,11 @@ func (r *Reconciler) takeDown(ctx context.Context, s *scope) error {
 		s.ignore()
 		return nil
 	}
+	if s.config.Name != v1alpha1.DefaultTenantConfigName {
+		// Nothing was ever made for it: what is in its namespace is another config's.
+		s.ignore()
+		return finalizer.Drop(ctx, r.Client, s.config, v1alpha1.FinalizerTenantCleanup)
+	}
 	s.deleting("Subscriptions and auth policies of the tenant are being deleted.")
 	left, err := r.deleteMembers(ctx, s.config.Namespace)
 	if err != nil {
