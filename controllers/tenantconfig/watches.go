@@ -11,11 +11,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
-	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/event"
@@ -88,18 +87,10 @@ func leaving() predicate.Predicate {
 func (r *Reconciler) watchDatabase(mgr ctrl.Manager, c controller.Controller) error {
 	secret := &metav1.PartialObjectMetadata{}
 	secret.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Secret"))
-	secrets, err := cache.New(mgr.GetConfig(), cache.Options{
-		HTTPClient: mgr.GetHTTPClient(), Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper(),
-		ByObject: map[client.Object]cache.ByObject{secret: {
-			Namespaces: map[string]cache.Config{r.Settings.InfraNamespace: {}},
-			Field:      fields.OneTermEqualSelector(metav1.ObjectNameField, v1alpha1.DatabaseSecretName),
-		}},
-	})
+	key := types.NamespacedName{Namespace: r.Settings.InfraNamespace, Name: v1alpha1.DatabaseSecretName}
+	secrets, err := trigger.CacheOf(mgr, secret, key)
 	if err != nil {
-		return fmt.Errorf("make a cache for Secret %s: %w", v1alpha1.DatabaseSecretName, err)
-	}
-	if err := mgr.Add(secrets); err != nil {
-		return fmt.Errorf("add the cache for Secret %s: %w", v1alpha1.DatabaseSecretName, err)
+		return err
 	}
 	if err := c.Watch(source.Kind[client.Object](secrets, secret, trigger.Enqueue(r.all))); err != nil {
 		return fmt.Errorf("watch Secret %s: %w", v1alpha1.DatabaseSecretName, err)

@@ -3,7 +3,8 @@
 
 // Package trigger holds what decides when a reconcile runs, for all controllers:
 // which changes matter, what an object concerns, and what follows from the error
-// of a reconcile. It lists names from the cache and writes nothing.
+// of a reconcile. It also makes the caches for what the manager's leaves out. It lists
+// names from the cache and writes nothing.
 package trigger
 
 import (
