@@ -161,8 +161,7 @@ var _ = Describe("a teardown", func() {
 			Expect(now(says(ctx, "TeardownCompleted"))).To(Equal("False/TeardownInProgress"))
 			Expect(suite.admin.Delete(ctx, stone)).To(Succeed())
 		}
-		// Sooner than the controller would look without an event.
-		Eventually(says(ctx, "TeardownCompleted")).WithTimeout(4 * time.Second).Should(Equal("True/TeardownCompleted"))
+		Eventually(says(ctx, "TeardownCompleted")).Should(Equal("True/TeardownCompleted"))
 		gone(ctx)
 	})
 
