@@ -150,31 +150,11 @@ func (c *cluster) read(ctx context.Context, users map[ref]*unstructured.Unstruct
 func (f *facts) take(items []unstructured.Unstructured, known map[ref]bool) error {
 	for i := range items {
 		o := &items[i]
-		var err error
-		switch o.GetKind() {
-		case v1alpha1.KindAITenant:
-			if f.tenants[o.GetName()], err = as[v1alpha1.AITenant](o); err == nil {
-				continue
-			}
-		case v1alpha1.KindMaasTenantConfig:
-			f.settings[o.GetNamespace()], err = as[v1alpha1.MaasTenantConfig](o)
-		case v1alpha1.KindConfig:
-			if f.config, err = as[v1alpha1.Config](o); err == nil {
-				continue
-			}
-		case "Gateway":
-			var gateway *gwapiv1.Gateway
-			if gateway, err = as[gwapiv1.Gateway](o); err == nil && gateway.Namespace == stage.GatewayNamespace {
-				f.gateways[gateway.Name] = true
-			}
-		case "Namespace":
-			f.namespaces[o.GetName()], err = as[corev1.Namespace](o)
-		}
-		if err != nil {
+		if err := f.note(o); err != nil {
 			return err
 		}
 		owner := metav1.GetControllerOf(o)
-		if owner != nil && owner.Kind == "CronJob" {
+		if owner != nil && owner.Kind == cronJobKind || o.GetKind() == v1alpha1.KindAITenant || o.GetKind() == v1alpha1.KindConfig {
 			continue
 		}
 		if o.GetLabels()[v1alpha1.LabelManagedBy] == v1alpha1.ManagedByValue || known[refOf(o)] {
@@ -182,6 +162,25 @@ func (f *facts) take(items []unstructured.Unstructured, known map[ref]bool) erro
 		}
 	}
 	return nil
+}
+
+// note keeps what is judged by more than its existence.
+func (f *facts) note(o *unstructured.Unstructured) (err error) {
+	switch o.GetKind() {
+	case v1alpha1.KindAITenant:
+		f.tenants[o.GetName()], err = as[v1alpha1.AITenant](o)
+	case v1alpha1.KindMaasTenantConfig:
+		f.settings[o.GetNamespace()], err = as[v1alpha1.MaasTenantConfig](o)
+	case v1alpha1.KindConfig:
+		f.config, err = as[v1alpha1.Config](o)
+	case "Namespace":
+		f.namespaces[o.GetName()], err = as[corev1.Namespace](o)
+	case "Gateway":
+		if o.GroupVersionKind().Group == gwapiv1.GroupName && o.GetNamespace() == stage.GatewayNamespace {
+			f.gateways[o.GetName()] = true
+		}
+	}
+	return err
 }
 
 func as[T any](o *unstructured.Unstructured) (*T, error) {
