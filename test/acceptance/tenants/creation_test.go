@@ -60,7 +60,7 @@ var _ = Describe("a tenant that is requested", Ordered, func() {
 		Expect(config.Status.InfraNamespace).To(Equal(infra), "E-111")
 	})
 
-	It("was set up in an order that leaves nothing behind (E-31, E-33)", func(ctx SpecContext) {
+	It("was set up in an order that leaves nothing behind (E-31, E-33)", func() {
 		steps := map[string][]audit.Filter{
 			"finalizer":   {audit.ByVerb(audit.VerbPatch), audit.ByResource(v1alpha1.GroupVersion.Group, "aitenants"), audit.Named("red-team"), audit.Not(audit.ByResource(v1alpha1.GroupVersion.Group, "aitenants/status"))},
 			"gateway ref": {audit.ByVerb(audit.VerbPatch), audit.ByResource(v1alpha1.GroupVersion.Group, "aitenants/status"), audit.Named("red-team")},

@@ -196,8 +196,10 @@ var _ = Describe("MaasTenantConfigs that no AITenant made", Ordered, func() {
 			"stray-default": {map[string]string{
 				v1alpha1.LabelManagedByAITenant: "true", v1alpha1.LabelTenantName: string(theDefault), v1alpha1.LabelTenantNamespace: stage.TenantNamespace,
 			}, complete},
-			"stray-ghost": {map[string]string{v1alpha1.LabelManagedByAITenant: "true", v1alpha1.LabelTenantName: "ghost"},
-				map[string]string{v1alpha1.AnnotationAITenantName: "ghost", v1alpha1.AnnotationAITenantNamespace: stage.AITenantNamespace}},
+			"stray-ghost": {
+				map[string]string{v1alpha1.LabelManagedByAITenant: "true", v1alpha1.LabelTenantName: "ghost"},
+				map[string]string{v1alpha1.AnnotationAITenantName: "ghost", v1alpha1.AnnotationAITenantNamespace: stage.AITenantNamespace},
+			},
 		} {
 			create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{v1alpha1.LabelManagedByAITenant: "true", v1alpha1.LabelTenant: "ghost"}}})
 			c := stray(name, marks.labels, marks.annotations)
