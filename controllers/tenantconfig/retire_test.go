@@ -38,9 +38,15 @@ func gone(ctx context.Context, object *unstructured.Unstructured) bool {
 	return apierrors.IsNotFound(suite.admin.Get(ctx, client.ObjectKeyFromObject(object), object.DeepCopy()))
 }
 
-// judge has Kuadrant say of an AuthPolicy, in the generation that is older by some, that
-// it is accepted or not, and why it is enforced or not.
-func judge(ctx context.Context, key types.NamespacedName, older int64, accepted, enforced metav1.ConditionStatus, reason string) {
+// verdict is what Kuadrant says of an AuthPolicy, in the generation that is older by
+// some: whether it is accepted, and why it is enforced or not.
+type verdict struct {
+	older              int64
+	accepted, enforced metav1.ConditionStatus
+	reason             string
+}
+
+func judge(ctx context.Context, key types.NamespacedName, v verdict) {
 	GinkgoHelper()
 	policy := kuadrant.New(kuadrant.AuthPolicy)
 	Expect(suite.admin.Get(ctx, key, policy)).To(Succeed())
@@ -51,8 +57,8 @@ func judge(ctx context.Context, key types.NamespacedName, older int64, accepted,
 		}
 	}
 	policy.Object["status"] = map[string]any{
-		"observedGeneration": policy.GetGeneration() - older,
-		"conditions":         []any{said("Accepted", accepted, "Judged"), said("Enforced", enforced, reason)},
+		"observedGeneration": policy.GetGeneration() - v.older,
+		"conditions":         []any{said("Accepted", v.accepted, "Judged"), said("Enforced", v.enforced, v.reason)},
 	}
 	Expect(suite.admin.Status().Update(ctx, policy)).To(Succeed())
 }
@@ -94,22 +100,22 @@ var _ = Describe("the AuthPolicy that an earlier release put on a Gateway", Orde
 
 	DescribeTable("stays while one of ours could not take its place",
 		func(ctx SpecContext, spoil func(ctx context.Context)) {
-			judge(ctx, guard, 0, "True", "False", "Overridden")
-			judge(ctx, maasAPI, 0, "True", "True", "Enforced")
+			judge(ctx, guard, verdict{0, "True", "False", "Overridden"})
+			judge(ctx, maasAPI, verdict{0, "True", "True", "Enforced"})
 			spoil(ctx)
 			t.rest()
 			Expect(gone(ctx, policy)).To(BeFalse())
 		},
-		Entry("the Gateway's is not accepted", func(ctx context.Context) { judge(ctx, guard, 0, "False", "False", "Overridden") }),
-		Entry("the Gateway's was judged in an earlier generation", func(ctx context.Context) { judge(ctx, guard, 1, "True", "False", "Overridden") }),
-		Entry("the Gateway's is not enforced for another reason", func(ctx context.Context) { judge(ctx, guard, 0, "True", "False", "MissingDependency") }),
-		Entry("that of maas-api is not accepted", func(ctx context.Context) { judge(ctx, maasAPI, 0, "False", "False", "TargetNotFound") }),
-		Entry("that of maas-api was judged in an earlier generation", func(ctx context.Context) { judge(ctx, maasAPI, 1, "True", "True", "Enforced") }),
+		Entry("the Gateway's is not accepted", func(ctx context.Context) { judge(ctx, guard, verdict{0, "False", "False", "Overridden"}) }),
+		Entry("the Gateway's was judged in an earlier generation", func(ctx context.Context) { judge(ctx, guard, verdict{1, "True", "False", "Overridden"}) }),
+		Entry("the Gateway's is not enforced for another reason", func(ctx context.Context) { judge(ctx, guard, verdict{0, "True", "False", "MissingDependency"}) }),
+		Entry("that of maas-api is not accepted", func(ctx context.Context) { judge(ctx, maasAPI, verdict{0, "False", "False", "TargetNotFound"}) }),
+		Entry("that of maas-api was judged in an earlier generation", func(ctx context.Context) { judge(ctx, maasAPI, verdict{1, "True", "True", "Enforced"}) }),
 	)
 
 	It("stays when it is not to be managed, which the status says, or not marked as ours", func(ctx SpecContext) {
-		judge(ctx, guard, 0, "True", "False", "Overridden")
-		judge(ctx, maasAPI, 0, "True", "True", "Enforced")
+		judge(ctx, guard, verdict{0, "True", "False", "Overridden"})
+		judge(ctx, maasAPI, verdict{0, "True", "True", "Enforced"})
 		mark(func(o *unstructured.Unstructured) {
 			o.SetAnnotations(map[string]string{v1alpha1.AnnotationManaged: "false"})
 		})
