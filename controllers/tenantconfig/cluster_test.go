@@ -9,6 +9,7 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -25,6 +26,9 @@ import (
 )
 
 // otherGatewayNamespace is where Gateways are moved to.
+// works is Degraded, because the cluster serves neither cert-manager nor Istio.
+const works = "Degraded Reconciled"
+
 const otherGatewayNamespace = "other-gateways"
 
 // prepareCluster creates what exists before any tenant. The shared ClusterRole of
@@ -233,4 +237,25 @@ func (t tenantOf) guards(namespace string) []string {
 	return slices.DeleteFunc(t.existing(), func(name string) bool {
 		return name != "AuthPolicy "+namespace+"/gateway-default-auth-"+t.name && name != "TokenRateLimitPolicy "+namespace+"/gateway-default-deny-"+t.name
 	})
+}
+
+// maasAPI reads the Deployment of a tenant; nil when there is none.
+func maasAPI(t tenantOf) func() *appsv1.Deployment {
+	return func() *appsv1.Deployment {
+		d := &appsv1.Deployment{}
+		if err := suite.admin.Get(t.ctx, types.NamespacedName{Namespace: infraNamespace, Name: "maas-api-" + t.name}, d); err != nil {
+			return nil
+		}
+		return d
+	}
+}
+
+// annotateObject takes an object out of the operator's hands, or hands it back.
+func annotateObject(object client.Object, value string) {
+	GinkgoHelper()
+	ctx := context.Background()
+	Expect(suite.admin.Get(ctx, client.ObjectKeyFromObject(object), object)).To(Succeed())
+	before := object.DeepCopyObject().(client.Object)
+	object.SetAnnotations(map[string]string{v1alpha1.AnnotationManaged: value})
+	Expect(suite.admin.Patch(ctx, object, client.MergeFrom(before))).To(Succeed())
 }

@@ -6,7 +6,6 @@ package tenantconfig_test
 import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -24,19 +23,8 @@ import (
 
 var _ = Describe("the services of a tenant", Ordered, func() {
 	var red, blue tenantOf
-	// works is Degraded, because the cluster serves neither cert-manager nor Istio.
-	const works = "Degraded Reconciled"
 	warned := func(t tenantOf) string {
 		return meta.FindStatusCondition(t.config().Status.Conditions, string(v1alpha1.ConditionDegraded)).Message
-	}
-	maasAPI := func(t tenantOf) func() *appsv1.Deployment {
-		return func() *appsv1.Deployment {
-			d := &appsv1.Deployment{}
-			if err := suite.admin.Get(t.ctx, types.NamespacedName{Namespace: infraNamespace, Name: "maas-api-" + t.name}, d); err != nil {
-				return nil
-			}
-			return d
-		}
 	}
 	databaseVersion := func(t tenantOf) func() string {
 		return func() string {
@@ -46,14 +34,6 @@ var _ = Describe("the services of a tenant", Ordered, func() {
 			return ""
 		}
 	}
-	annotateObject := func(object client.Object, value string) {
-		GinkgoHelper()
-		Expect(suite.admin.Get(red.ctx, client.ObjectKeyFromObject(object), object)).To(Succeed())
-		before := object.DeepCopyObject().(client.Object)
-		object.SetAnnotations(map[string]string{v1alpha1.AnnotationManaged: value})
-		Expect(suite.admin.Patch(red.ctx, object, client.MergeFrom(before))).To(Succeed())
-	}
-
 	BeforeAll(func(ctx SpecContext) {
 		secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: infraNamespace, Name: v1alpha1.DatabaseSecretName}}
 		Expect(client.IgnoreNotFound(suite.admin.Delete(ctx, secret))).To(Succeed())
@@ -139,6 +119,12 @@ var _ = Describe("the services of a tenant", Ordered, func() {
 			Eventually(t.state).Should(Equal(works))
 		}
 	})
+
+	It("keeps the policy of maas-api while the database's address is missing", func(ctx SpecContext) {
+		keepsItsPolicy(ctx, red)
+	})
+
+	It("leads nobody to maas-api by another controller's policy", opensNothingBehindAnother)
 
 	// A wrong provider must not be taken for none, nor open the Gateway.
 	It("waits for a provider to be corrected, behind its guards", func(ctx SpecContext) {
@@ -287,8 +273,7 @@ var _ = Describe("the services of a tenant", Ordered, func() {
 		stamp := tenancy.StampOf(types.NamespacedName{Namespace: aitenantNamespace, Name: "blue"}, blue.namespace)
 		account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: blue.namespace, Name: "of-the-tenant", Labels: stamp.Labels}}
 		Expect(suite.admin.Create(ctx, account)).To(Succeed())
-		Expect(suite.admin.Delete(ctx, blue.object())).To(Succeed())
-		Eventually(blue.state).Should(Equal("gone"))
+		keepsWhatGuardsAnOpenRoute(ctx, blue)
 		Expect(blue.existing()).To(BeEmpty())
 		Expect(suite.admin.Get(ctx, client.ObjectKeyFromObject(account), account)).To(Succeed())
 	})

@@ -46,3 +46,6 @@ func JudgePolicy(object, live *unstructured.Unstructured, now time.Time) tenants
 	r := &Reconciler{Clock: clocktesting.NewFakePassiveClock(now)}
 	return r.policies(s)
 }
+
+// HandBackDelay is for the tests.
+const HandBackDelay = handBackDelay

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -149,6 +150,7 @@ func TestWhatEndsAReconcileEarly(t *testing.T) {
 		"the default tenant's name elsewhere": {config: config(red, stamped(tenancy.DefaultName)), others: []client.Object{installation(), aiTenant(tenancy.DefaultName, "red")}, want: "Failed False InvalidGateway", wantText: "whose namespace is"},
 		"no APIs":                             {config: config(defaultNamespace, nil), others: []client.Object{installation()}, want: "Pending False DependenciesNotAvailable", wantText: "authconfigs.authorino.kuadrant.io"},
 		"no Gateway":                          {config: config(defaultNamespace, nil), others: []client.Object{installation()}, served: allKinds(), want: "Pending False GatewayNotReady", wantText: defaultGateway},
+		"a Gateway another tenant claims":     {config: config(defaultNamespace, nil), others: []client.Object{installation(), claimOf(defaultGateway, "thief")}, served: allKinds(), want: "Failed False InvalidGateway", wantText: "claimed by AITenant thief"},
 		"nobody can tell what is served":      {config: config(defaultNamespace, nil), others: []client.Object{installation()}, served: broken{}, want: "Pending Unknown DependencyCheckFailed"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -177,6 +179,15 @@ func TestWhatEndsAReconcileEarly(t *testing.T) {
 			}
 		})
 	}
+}
+
+// claimOf is an AITenant's claim on a Gateway.
+func claimOf(gateway, aiTenant string) *corev1.ConfigMap {
+	return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{
+		Namespace: aitenantNamespace, Name: tenancy.GatewayClaim(gatewayNamespace, gateway),
+		Labels:      map[string]string{v1alpha1.LabelGatewayClaim: "true"},
+		Annotations: map[string]string{v1alpha1.AnnotationAITenantName: aiTenant},
+	}}
 }
 
 func lost(mark string) func(*v1alpha1.MaasTenantConfig) {

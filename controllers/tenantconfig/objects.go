@@ -26,6 +26,7 @@ import (
 	"github.com/opendatahub-io/maas-operator/internal/conditions"
 	"github.com/opendatahub-io/maas-operator/internal/desired/tenant"
 	"github.com/opendatahub-io/maas-operator/internal/fetch"
+	"github.com/opendatahub-io/maas-operator/internal/kuadrant"
 	"github.com/opendatahub-io/maas-operator/internal/render"
 )
 
@@ -36,11 +37,29 @@ func (r *Reconciler) guard(ctx context.Context, s *scope) error {
 	if s.gateway == nil {
 		return nil
 	}
+	var unread error
+	s.input.AcceptKeyHeader, unread = r.acceptsKeyHeader(ctx, s)
 	out, err := tenant.Build(s.input)
 	if _, user := apperr.AsUser(err); err != nil && !user {
 		return s.unbuildable(err)
 	}
-	return r.place(ctx, s, r.render(s, s.writable(out.Guard)))
+	requests := out.Guard
+	if unread == nil { // The phase that computes the rest says so.
+		requests = slices.Concat(requests, s.standing(out.Access()))
+	}
+	return r.place(ctx, s, r.render(s, s.writable(requests)))
+}
+
+// standing are the requests for objects that were written before. The policy of
+// maas-api is kept as it should be as long as there is a route, also while what maas-api
+// itself needs is missing; the first time it comes with the rest.
+func (s *scope) standing(requests []render.Request) []render.Request {
+	recorded := s.recorded()
+	return slices.DeleteFunc(requests, func(r render.Request) bool {
+		return !slices.ContainsFunc(recorded, func(ref apply.Ref) bool {
+			return ref.Kind == kuadrant.AuthPolicy.Kind && ref.Namespace == r.Namespace && ref.Name == r.Name
+		})
+	})
 }
 
 // compute decides what should exist, and renders it. Nothing is written unless all of
@@ -133,7 +152,7 @@ func (r *Reconciler) place(ctx context.Context, s *scope, objects []*unstructure
 	var errs []error
 	for _, object := range objects {
 		ref := apply.InventoryOf(object)[0]
-		if s.placed[ref] || isRoute(object) && len(errs) > 0 {
+		if s.placed[ref] || isRoute(object) && (len(errs) > 0 || s.unguarded) {
 			continue
 		}
 		s.placed[ref] = true
@@ -142,6 +161,12 @@ func (r *Reconciler) place(ctx context.Context, s *scope, objects []*unstructure
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// isAuthPolicy holds for what decides who may pass. While it is another's, no route is
+// written that it would open.
+func isAuthPolicy(object *unstructured.Unstructured) bool {
+	return object.GroupVersionKind() == kuadrant.AuthPolicy
 }
 
 func isRoute(object *unstructured.Unstructured) bool {
@@ -172,6 +197,10 @@ func (r *Reconciler) apply(ctx context.Context, s *scope, object *unstructured.U
 		return err
 	}
 	if other {
+		if isAuthPolicy(object) {
+			s.unguarded = true
+			s.lookAgain(handBackDelay)
+		}
 		s.warn(v1alpha1.ReasonForeignObject, fmt.Sprintf("%s is owned by another controller and was left alone: remove its controller reference, or delete it.", name))
 		return nil
 	}

@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	gwapiv1 "sigs.k8s.io/gateway-api/apis/v1"
@@ -153,7 +154,7 @@ func owned(config *v1alpha1.MaasTenantConfig) error {
 // which keys are kept apart. What an AITenant manages waits for exactly that AITenant.
 func (r *Reconciler) identify(ctx context.Context, s *scope) error {
 	if s.config.Labels[v1alpha1.LabelManagedByAITenant] != "true" {
-		return nil
+		return r.unclaimed(ctx, s)
 	}
 	key := types.NamespacedName{
 		Namespace: s.config.Annotations[v1alpha1.AnnotationAITenantNamespace],
@@ -172,6 +173,20 @@ func (r *Reconciler) identify(ctx context.Context, s *scope) error {
 	default:
 		s.input.TenantUID = owner.UID
 	}
+	return nil
+}
+
+// unclaimed refuses a Gateway that an AITenant claims to a config that none manages:
+// two tenants on one Gateway would get each other's requests.
+func (r *Reconciler) unclaimed(ctx context.Context, s *scope) error {
+	gateway := s.input.Tenant.Gateway
+	key := types.NamespacedName{Namespace: r.Tenants.Settings.AITenantNamespace, Name: tenancy.GatewayClaim(gateway.Namespace, gateway.Name)}
+	claim, err := fetch.Optional(ctx, r.Client, key, &corev1.ConfigMap{})
+	if err != nil || claim == nil || claim.Labels[v1alpha1.LabelGatewayClaim] != "true" {
+		return err
+	}
+	s.refuse(v1alpha1.ReasonInvalidGateway, fmt.Sprintf("Gateway %s is claimed by AITenant %s, and no AITenant manages this MaasTenantConfig: create AITenant %s with a Gateway of its own.",
+		gateway, claim.Annotations[v1alpha1.AnnotationAITenantName], tenancy.DefaultName))
 	return nil
 }
 

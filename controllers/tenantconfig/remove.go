@@ -33,6 +33,10 @@ import (
 // again. Watches tell sooner as a rule.
 const goneDelay = 5 * time.Second
 
+// handBackDelay is how often we look whether something that somebody took out of our
+// hands, and that others wait for, was handed back or deleted.
+const handBackDelay = 30 * time.Second
+
 // takeDown removes everything of a tenant whose config is being deleted: first what
 // its users made for it, then what runs, at last the policies that guarded it. Labels
 // of the config, and whether its tenant can be told, do not matter.
@@ -114,6 +118,11 @@ func (r *Reconciler) sweep(ctx context.Context, s *scope) (bool, error) {
 			}
 			return false, err
 		}
+		if route := openRoute(deletions); route != "" {
+			s.blocked(fmt.Sprintf("%s is annotated %s=false and still leads to maas-api, so the policies that guard it stay too: remove the annotation, or delete the route.", route, v1alpha1.AnnotationManaged))
+			s.lookAgain(handBackDelay)
+			return false, nil
+		}
 		if waiting := first(deletions, apply.Deleted); waiting != "" {
 			s.facts.Halt.Message += " " + waiting + " is not gone yet."
 			s.lookAgain(goneDelay)
@@ -122,6 +131,13 @@ func (r *Reconciler) sweep(ctx context.Context, s *scope) (bool, error) {
 	}
 	s.config.Status.Inventory = nil
 	return true, nil
+}
+
+// openRoute names a route that somebody opted out of management and that stays; empty
+// if there is none.
+func openRoute(deletions []apply.Deletion) string {
+	routes := slices.DeleteFunc(slices.Clone(deletions), func(d apply.Deletion) bool { return d.Ref.Group != gwapiv1.GroupName })
+	return first(routes, apply.OptedOut)
 }
 
 // guarding kinds protect a Gateway or a route; the others are protected.

@@ -39,9 +39,9 @@ type scope struct {
 	// placed are the objects that were tried to be brought in place, live what was last
 	// seen of them.
 	placed map[apply.Ref]bool
+	live   map[apply.Ref]*unstructured.Unstructured
 	// unguarded holds when an AuthPolicy that a route needs is another controller's.
 	unguarded bool
-	live      map[apply.Ref]*unstructured.Unstructured
 	// facts are what the status will say.
 	facts tenantstatus.Facts
 

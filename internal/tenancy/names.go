@@ -98,12 +98,22 @@ func Reserved(aiTenant string) bool { return suffixed("maas-api", aiTenant) == C
 // no rights and no token.
 const CleanupServiceAccount = "maas-api-cleanup"
 
-// bounded shortens a name that is too long and tells it apart by a hash.
+// bounded shortens a name that is too long and tells it apart by a hash. One that ends
+// like such a name gets a hash too: nobody can choose a name that another one was
+// shortened to.
 func bounded(name string, limit int) string {
-	if len(name) <= limit {
+	if len(name) <= limit && !endsLikeHash(name) {
 		return name
 	}
-	return strings.TrimRight(name[:limit-hashLength-1], "-.") + "-" + shortHash(name)
+	name, hash := name[:min(len(name), limit-hashLength-1)], shortHash(name)
+	return strings.TrimRight(name, "-.") + "-" + hash
+}
+
+// endsLikeHash tells whether a name ends with a dash and hexadecimal digits as
+// [shortHash] makes them.
+func endsLikeHash(name string) bool {
+	at := len(name) - hashLength - 1
+	return at >= 0 && name[at] == '-' && strings.Trim(name[at+1:], "0123456789abcdef") == ""
 }
 
 // boundedMiddle shortens only the part in the middle, and tells names apart by its

@@ -288,3 +288,19 @@ func TestNamesOfEarlierPoliciesOfAGateway(t *testing.T) {
 		}
 	}
 }
+
+func TestNobodyCanChooseANameThatAnotherOneWasShortenedTo(t *testing.T) {
+	t.Parallel()
+	long := tenancy.Context{ID: strings.Repeat("a", 41)}
+	shortened := long.KeyCleanup()
+	chosen := tenancy.Context{ID: strings.TrimPrefix(shortened, "maas-api-key-cleanup-")}
+	if len(shortened) > 52 || len(chosen.KeyCleanup()) > 52 || chosen.KeyCleanup() == shortened {
+		t.Errorf("CronJobs %q and %q", shortened, chosen.KeyCleanup())
+	}
+	if job := tenancy.KeyRevocation(long.ID); tenancy.KeyRevocation(strings.TrimPrefix(job, "maas-api-revoke-keys-")) == job {
+		t.Errorf("two tenants share Job %s", job)
+	}
+	if got := (tenancy.Context{ID: "red"}).KeyCleanup(); got != "maas-api-key-cleanup-red" {
+		t.Errorf("KeyCleanup() = %s", got)
+	}
+}

@@ -128,10 +128,11 @@ func alter(o *unstructured.Unstructured) {
 	}
 }
 
-// optOut takes an object out of the operator's hands.
+// optOut takes an object out of the operator's hands. A route keeps its tenant from
+// being deleted then, which is shown elsewhere.
 func (p *planner) optOut() step {
 	r := p.part()
-	for r.kind == configMapKind || r.kind == roleKind && r.name[:4] == "aite" {
+	for r.kind == configMapKind || r.kind == routeKind || r.kind == roleKind && r.name[:4] == "aite" {
 		r = p.part()
 	}
 	return step{name: "opt out " + r.String(), run: func(ctx context.Context, c *course) error {

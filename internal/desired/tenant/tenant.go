@@ -4,6 +4,8 @@
 package tenant
 
 import (
+	"slices"
+
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
@@ -80,6 +82,11 @@ type Output struct {
 	Workload []render.Request
 	// Warnings say what was not done as somebody wished.
 	Warnings []Warning
+}
+
+// Access is the part of the Workload that guards maas-api itself.
+func (o Output) Access() []render.Request {
+	return slices.DeleteFunc(slices.Clone(o.Workload), func(r render.Request) bool { return r.ID != access.MaaSAPIPolicyTemplate })
 }
 
 // Warning is something an administrator should know. It stops nothing.
