@@ -147,12 +147,7 @@ func (c Config) Validate() error {
 	note("subscription-namespace-maintain-interval", intervalProblem(c.MaintainInterval))
 	note("cert-issuer-kind", choiceProblem(c.CertIssuerKind, issuerKinds()))
 	note("cert-issuer-name", subdomainProblem(c.CertIssuerName, "an issuer"))
-	for _, namespace := range c.AuthorinoNamespaces {
-		note("authorino-namespaces", nameProblem(namespace, "a namespace"))
-	}
-	if len(c.AuthorinoNamespaces) == 0 {
-		note("authorino-namespaces", "is empty: name the namespace Authorino runs in")
-	}
+	note("authorino-namespaces", namesProblem(c.AuthorinoNamespaces, "the namespace Authorino runs in"))
 	note("controllers", selectionProblem(c.Controllers))
 	note("metrics-bind-address", addressProblem(c.MetricsBindAddress))
 	note("health-probe-bind-address", addressProblem(c.HealthProbeBindAddress))
@@ -192,6 +187,19 @@ func nameProblem(value, what string) string {
 	}
 	if wrong := validation.IsDNS1123Label(value); len(wrong) > 0 {
 		return fmt.Sprintf("is %q, which cannot be the name of %s: %s", value, what, wrong[0])
+	}
+	return ""
+}
+
+// namesProblem is the first problem of a list of namespaces.
+func namesProblem(values []string, what string) string {
+	for _, value := range values {
+		if problem := nameProblem(value, what); problem != "" {
+			return problem
+		}
+	}
+	if len(values) == 0 {
+		return "is empty: name " + what
 	}
 	return ""
 }
