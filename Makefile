@@ -191,7 +191,7 @@ test: $(TOOLS)/testreport controlplane crds postgres gateway ## Run the quick su
 	@hack/test.sh $(RACE) $(PKG) | $(TESTREPORT)
 
 .PHONY: test-engines
-test-engines: $(TOOLS)/testreport build devstack controlplane crds postgres gateway sim ## Run the suites with programs of others: model simulator, databases that fail; policy engines and OLM follow
+test-engines: $(TOOLS)/testreport build devstack controlplane crds postgres gateway sim ## Run the suites with programs of others and the longest from outside: models, databases that fail, tenants; policy engines and OLM follow
 	@hack/test.sh engines | $(TESTREPORT)
 
 .PHONY: test-long

@@ -19,10 +19,11 @@ status=0
 # test cache does not know of: -count=1.
 packages() { go test -mod=readonly -json -count=1 -p "$1" -timeout 20m "${@:2}" || status=$?; }
 
-# What runs with "engines", and not with "./...": the whole development stack with
-# its model simulator, maas-api in several replicas with what befalls their database,
-# and tenants with everything that runs for them.
-engines='/test/(cmd/devstack/e2e|simulator|coherence|tenancy)$'
+# What runs with "engines", and not with "./...": suites that need programs of others
+# (the development stack with its model simulator, maas-api in several replicas with
+# what befalls their database, tenants with everything that runs for them), and the
+# longest of those that judge our programs from outside.
+engines='/test/(cmd/devstack/e2e|simulator|coherence|tenancy|workload|chaos|acceptance/(service|tenants))$'
 
 if [[ $* == engines ]]; then
 	mapfile -t chosen < <(go list -mod=readonly ./... | grep -E "${engines}")

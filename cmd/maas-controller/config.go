@@ -144,11 +144,7 @@ func (c Config) Validate() error {
 			note("monitoring-namespace", problem+"; use an empty value to leave observability out")
 		}
 	}
-	note("subscription-namespace-maintain-interval", intervalProblem(c.MaintainInterval))
-	note("cert-issuer-kind", choiceProblem(c.CertIssuerKind, issuerKinds()))
-	note("cert-issuer-name", subdomainProblem(c.CertIssuerName, "an issuer"))
-	note("authorino-namespaces", namesProblem(c.AuthorinoNamespaces, "the namespace Authorino runs in"))
-	note("controllers", selectionProblem(c.Controllers))
+	c.noteTenants(note)
 	note("metrics-bind-address", addressProblem(c.MetricsBindAddress))
 	note("health-probe-bind-address", addressProblem(c.HealthProbeBindAddress))
 	if c.EnableWebhooks {
@@ -202,6 +198,16 @@ func namesProblem(values []string, what string) string {
 		return "is empty: name " + what
 	}
 	return ""
+}
+
+// noteTenants notes what is wrong with the settings of tenants and of what runs for
+// them.
+func (c Config) noteTenants(note func(flag, problem string)) {
+	note("subscription-namespace-maintain-interval", intervalProblem(c.MaintainInterval))
+	note("cert-issuer-kind", choiceProblem(c.CertIssuerKind, issuerKinds()))
+	note("cert-issuer-name", subdomainProblem(c.CertIssuerName, "an issuer"))
+	note("authorino-namespaces", namesProblem(c.AuthorinoNamespaces, "the namespace Authorino runs in"))
+	note("controllers", selectionProblem(c.Controllers))
 }
 
 // issuerKinds are the kinds of cert-manager issuers, the usual one first.
