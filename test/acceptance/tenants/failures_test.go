@@ -30,21 +30,27 @@ func inDeletedNamespace(e *audit.Event) bool {
 	return is && !e.Received.Before(since)
 }
 
-// removeNamespace deletes a namespace and waits until there is another one.
-func removeNamespace(ctx context.Context, name string) {
+// removeNamespaces deletes namespaces at once and waits until there are others of their
+// names.
+func removeNamespaces(ctx context.Context, names ...string) {
 	GinkgoHelper()
-	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}
-	uid := read(ctx, ns).UID
-	deleted[name] = time.Now()
-	remove(ctx, ns)
-	Eventually(func() bool {
-		return exists(ctx, ns) && ns.UID != uid && ns.DeletionTimestamp == nil
-	}).Should(BeTrue())
-	refused, err := on.Env.Audit().Events(audit.ByUser(testenv.OperatorUser), audit.Forbidden(), audit.InNamespace(name), audit.Since(deleted[name]), audit.Not(audit.IsEvent()))
-	Expect(err).NotTo(HaveOccurred())
+	former := map[string]*corev1.Namespace{}
+	for _, name := range names {
+		former[name] = read(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}).DeepCopy()
+		deleted[name] = time.Now()
+		remove(ctx, former[name])
+	}
 	var tenants v1alpha1.MaasTenantConfigList
 	Expect(on.Admin.List(ctx, &tenants)).To(Succeed())
-	Expect(len(refused)).To(BeNumerically("<", patience*len(tenants.Items)))
+	for _, name := range names {
+		Eventually(func() bool {
+			ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}
+			return exists(ctx, ns) && ns.UID != former[name].UID && ns.DeletionTimestamp == nil
+		}).Should(BeTrue(), name)
+		refused, err := on.Env.Audit().Events(audit.ByUser(testenv.OperatorUser), audit.Forbidden(), audit.InNamespace(name), audit.Since(deleted[name]), audit.Not(audit.IsEvent()))
+		Expect(err).NotTo(HaveOccurred())
+		Expect(len(refused)).To(BeNumerically("<", patience*len(tenants.Items)), name)
+	}
 }
 
 // patience is how often the operator may try to put back what goes with a namespace, for
@@ -92,14 +98,9 @@ var _ = Describe("a tenant", Ordered, func() {
 		Eventually(differs(before, pictureOf(ctx, sturdy))).Should(BeEmpty())
 	})
 
-	It("is made anew when its namespace was deleted (C43)", func(ctx SpecContext) {
-		removeNamespace(ctx, sturdy.namespace())
-		work(ctx, sturdy)
-	})
-
-	It("is made anew when the namespace of everything that runs was deleted (C40, C43)", func(ctx SpecContext) {
+	It("is made anew when its namespace was deleted, and that of everything that runs (C40, C43)", func(ctx SpecContext) {
 		before := namesOf(objectsOf(ctx, sturdy))
-		removeNamespace(ctx, infra)
+		removeNamespaces(ctx, sturdy.namespace(), infra)
 		Eventually(sturdy.services(ctx)).Should(Equal("Failed PrerequisitesNotMet"))
 		Expect(sturdy.message(ctx, v1alpha1.ConditionPrerequisitesAvailable)).To(ContainSubstring(v1alpha1.DatabaseSecretName))
 		Eventually(func() map[string]string { return read(ctx, namespace(infra)).Labels }).Should(HaveKeyWithValue(v1alpha1.LabelGeneratedNamespace, "true"))

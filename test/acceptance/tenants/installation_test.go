@@ -67,6 +67,14 @@ var _ = Describe("the installation", Ordered, func() {
 		formerConfig, formerTenant = read(ctx, config()).UID, read(ctx, theDefault.object()).UID
 	})
 
+	// Whatever became of the story, the specs after it need an installation.
+	AfterAll(func(ctx SpecContext) {
+		Expect(on.Deploy(ctx)).To(Succeed())
+		if c := config(); exists(ctx, c) && controllerutil.ContainsFinalizer(c, held) {
+			edit(ctx, config(), func(c *v1alpha1.Config) { controllerutil.RemoveFinalizer(c, held) })
+		}
+	})
+
 	It("stands, and says so", func(ctx SpecContext) {
 		Eventually(bootstrapped(ctx)).Should(Equal("true"))
 		c := read(ctx, config())
@@ -84,7 +92,9 @@ var _ = Describe("the installation", Ordered, func() {
 	It("stops tenants while the Config goes, also one that is to be removed (E-107, E-110)", func(ctx SpecContext) {
 		edit(ctx, config(), func(c *v1alpha1.Config) { controllerutil.AddFinalizer(c, held) })
 		remove(ctx, config())
-		Eventually(theDefault.services(ctx)).Should(Equal("Pending ConfigTerminating"))
+		for _, t := range []tenantOf{theDefault, anchored} {
+			Eventually(t.services(ctx)).Should(Equal("Pending ConfigTerminating"))
+		}
 		anchored.annotate(ctx, v1alpha1.AnnotationManagementState, "Removed")
 		Consistently(anchored.services(ctx)).Should(Equal("Pending ConfigTerminating"))
 		Expect(exists(ctx, deploymentOf(anchored))).To(BeTrue())
