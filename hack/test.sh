@@ -23,11 +23,11 @@ packages() { go test -mod=readonly -json -count=1 -p "$1" -timeout 20m "${@:2}" 
 # (the development stack with its model simulator, maas-api in several replicas with
 # what befalls their database, tenants with everything that runs for them), and the
 # longest of those that judge our programs from outside.
-engines='/test/(cmd/devstack/e2e|simulator|coherence|tenancy|workload|chaos|acceptance/(service|tenants))$'
+engines='/test/(cmd/devstack/e2e|simulator|coherence|tenancy|workload|chaos|crash|random|e2e/life|acceptance(/service|/tenants)?)$'
 
 if [[ $* == engines ]]; then
 	mapfile -t chosen < <(go list -mod=readonly ./... | grep -E "${engines}")
-	packages 1 "${chosen[@]}"
+	packages 2 "${chosen[@]}"
 elif [[ ${*: -1} == ./... ]]; then
 	# The race detector makes a program many times slower. It has nothing to find
 	# in the suites that run the operator as a process of its own, nor in the pure
