@@ -27,7 +27,7 @@ engines='/test/(cmd/devstack/e2e|simulator|coherence|tenancy|workload|chaos|cras
 
 if [[ $* == engines ]]; then
 	mapfile -t chosen < <(go list -mod=readonly ./... | grep -E "${engines}")
-	packages 2 "${chosen[@]}"
+	packages 1 "${chosen[@]}" # They measure, and ask for free ports again and again.
 elif [[ ${*: -1} == ./... ]]; then
 	# The race detector makes a program many times slower. It has nothing to find
 	# in the suites that run the operator as a process of its own, nor in the pure
