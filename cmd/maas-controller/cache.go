@@ -66,7 +66,9 @@ func onlyWritten(kind schema.GroupKind) bool {
 const sharedParts = 8192
 
 // slimmer makes objects smaller before they enter the cache. An informer hands it
-// each object once, before anybody else has it.
+// each object before anybody else has it, but those of its first list twice; parts
+// of them belong to other objects too after the first time, so that the second must
+// not write to them.
 type slimmer struct{ pool *dedup.Pool }
 
 func newSlimmer() slimmer { return slimmer{dedup.New(sharedParts)} }

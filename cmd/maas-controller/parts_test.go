@@ -8,10 +8,13 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"unsafe"
 
+	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -159,6 +162,38 @@ func TestPoliciesShareTheirTexts(t *testing.T) {
 	}
 	if other := text("request.path == '/b'"); other == first {
 		t.Error("two different texts became one")
+	}
+}
+
+func TestSlimmingAgainWritesToNothingThatOthersRead(t *testing.T) {
+	t.Parallel()
+	s := newSlimmer()
+	made := func() *unstructured.Unstructured {
+		policy := kuadrant.New(kuadrant.AuthPolicy)
+		policy.SetLabels(map[string]string{"app": "x"})
+		policy.Object["spec"] = map[string]any{"rules": []any{map[string]any{"predicate": "true"}}}
+		policy.SetManagedFields([]metav1.ManagedFieldsEntry{{
+			Manager: v1alpha1.FieldOwner, Operation: metav1.ManagedFieldsOperationApply,
+			FieldsV1: &metav1.FieldsV1{Raw: []byte(`{"f:spec":{"f:rules":{}}}`)},
+		}})
+		if _, err := s.slim(policy); err != nil {
+			t.Fatal(err)
+		}
+		return policy
+	}
+	handled, listed := made(), made()
+	var group sync.WaitGroup
+	group.Go(func() {
+		_ = fmt.Sprint(handled.Object) // The race detector watches.
+	})
+	group.Go(func() {
+		if _, err := s.slim(listed); err != nil {
+			t.Error(err)
+		}
+	})
+	group.Wait()
+	if diff := cmp.Diff(handled.Object, listed.Object); diff != "" {
+		t.Errorf("slimmed twice (-once +twice):\n%s", diff)
 	}
 }
 

@@ -16,12 +16,12 @@ import (
 // Trim takes out of a live object, in place, what an Applier with that field owner rarely needs: the record of which
 // single fields below the protected ones are its own. They are compared as whole trees, and the record takes more
 // memory than they do. It is meant for the transform of the cache that the Applier reads from; when the record is
-// needed after all, the Applier reads it past the cache.
+// needed after all, the Applier reads it past the cache. An object that is trimmed already is not written to.
 func Trim(object *unstructured.Unstructured, fieldOwner string) {
 	fields := protectedFields(object)
 	tree := (&Applier{owner: fieldOwner}).ownTree(object)
 	for _, field := range fields {
-		if _, owns := tree[fieldPrefix+field]; owns {
+		if below, owns := tree.child(fieldPrefix + field); owns && len(below) > 0 {
 			tree[fieldPrefix+field] = map[string]any{}
 		}
 	}

@@ -35,8 +35,8 @@ func New(size int) *Pool { return &Pool{parts: lru.New(size)} }
 type digest [sha256.Size]byte
 
 // Share returns a value equal to the given one, made of parts that other results
-// are made of too. It takes the value over: its maps and slices are changed and
-// must not be in use by anybody else. The result must not be changed at all.
+// are made of too. The given value is not changed, so it may be the result of an
+// earlier call that others read meanwhile; the new result must not be changed at all.
 //
 // Only what JSON knows can be shared, as unstructured objects hold it; values of
 // other types and texts of more than 4 KiB stay as they are, and so do the maps and
@@ -67,31 +67,33 @@ func (p *Pool) share(value any) (any, digest, bool) {
 
 func (p *Pool) shareMap(members map[string]any) (any, digest, bool) {
 	hash, known := []byte{'m'}, true
+	shared := make(map[string]any, len(members))
 	for _, name := range slices.Sorted(maps.Keys(members)) {
 		member, d, ok := p.share(members[name])
-		members[name] = member
+		shared[name] = member
 		known = known && ok
 		hash = binary.AppendUvarint(hash, uint64(len(name)))
 		hash = append(append(hash, name...), d[:]...)
 	}
 	if !known {
-		return members, digest{}, false
+		return shared, digest{}, false
 	}
-	return p.keep(members, sha256.Sum256(hash))
+	return p.keep(shared, sha256.Sum256(hash))
 }
 
 func (p *Pool) shareSlice(items []any) (any, digest, bool) {
 	hash, known := []byte{'l'}, true
+	shared := make([]any, len(items))
 	for i := range items {
 		item, d, ok := p.share(items[i])
-		items[i] = item
+		shared[i] = item
 		known = known && ok
 		hash = append(hash, d[:]...)
 	}
 	if !known {
-		return items, digest{}, false
+		return shared, digest{}, false
 	}
-	return p.keep(items, sha256.Sum256(hash))
+	return p.keep(shared, sha256.Sum256(hash))
 }
 
 // keep returns the part that is known by the digest, or makes this one known.

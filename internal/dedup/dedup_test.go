@@ -132,6 +132,19 @@ func TestThePoolForgetsWhatIsTooMuch(t *testing.T) {
 	}
 }
 
+func TestTheGivenValueIsNotWrittenTo(t *testing.T) {
+	t.Parallel()
+	pool := dedup.New(100)
+	first := pool.Share(parse(t, `{"a":"x","b":[{"c":"y"}]}`))
+	var group sync.WaitGroup
+	for range 2 {
+		group.Go(func() {
+			_ = fmt.Sprint(pool.Share(first), first) // The race detector watches.
+		})
+	}
+	group.Wait()
+}
+
 func TestPoolsAreSafeForConcurrentUse(t *testing.T) {
 	t.Parallel()
 	pool := dedup.New(100)
