@@ -37,7 +37,6 @@ func input() access.Input {
 			Name: "red", ID: "red", Gateway: types.NamespacedName{Namespace: "openshift-ingress", Name: "red-gateway"},
 			OIDC: &tenancy.OIDC{IssuerURL: issuer, ClientID: oidcID, TTLSeconds: 300},
 		},
-		TenantNamespace: "ai-tenant-red",
 		AcceptKeyHeader: true,
 		Settings:        access.Settings{InfraNamespace: infra, Audience: "https://kubernetes.default.svc", MetadataCacheTTL: 60, AuthorizationCacheTTL: 30},
 		Labels:          map[string]string{"app.kubernetes.io/managed-by": "maas-controller", "app.kubernetes.io/name": "maas-api"},

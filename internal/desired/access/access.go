@@ -31,8 +31,6 @@ type Settings struct {
 type Input struct {
 	// Tenant is the tenant, with its Gateway.
 	Tenant tenancy.Context
-	// TenantNamespace is where the tenant's subscriptions and auth policies live.
-	TenantNamespace string
 	// AcceptKeyHeader allows API keys in x-api-key.
 	AcceptKeyHeader bool
 	// Settings are the manager's.

@@ -23,10 +23,7 @@ type builder struct {
 // is until then; the Guard that comes with the error holds all the same.
 func Build(in Input) (Output, error) {
 	b := builder{Input: in, labels: Labels(in.Tenant, in.Config.Namespace)}
-	policies := access.Input{
-		Tenant: in.Tenant, TenantNamespace: in.Config.Namespace, AcceptKeyHeader: in.AcceptKeyHeader,
-		Settings: in.Settings.Access, Labels: b.labels,
-	}
+	policies := access.Input{Tenant: in.Tenant, AcceptKeyHeader: in.AcceptKeyHeader, Settings: in.Settings.Access, Labels: b.labels}
 	var out Output
 	if in.GatewayExists {
 		guard, err := access.Guard(policies)
