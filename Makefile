@@ -136,6 +136,26 @@ gateway: ## Build the stand-in for a gateway used by run and the tests
 sim: ## Build the model simulator used by run and the tests (minutes the first time)
 	@hack/build.sh sim
 
+.PHONY: engines
+engines: ## Build the engines of the gateway: kuadrant, authorino, oidc and nsrun
+	@hack/build.sh engines
+
+.PHONY: kuadrant
+kuadrant: ## Build the operator of Kuadrant, which carries out policies (minutes the first time)
+	@hack/build.sh kuadrant
+
+.PHONY: authorino
+authorino: ## Build Authorino, which gateways ask about each request (minutes the first time)
+	@hack/build.sh authorino
+
+.PHONY: oidc
+oidc: ## Build the provider of OIDC tokens
+	@hack/build.sh oidc
+
+.PHONY: nsrun
+nsrun: ## Build the program that runs others in a network namespace of their own (Linux, root)
+	@hack/build.sh nsrun
+
 .PHONY: deps
 deps: ## Download every module, so that all other targets work offline
 	@hack/deps.sh

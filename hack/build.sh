@@ -12,6 +12,10 @@
 #   bin/crds/<set>/*.yaml   CRDs of the products the operator works with
 #   bin/gateway-standin     a stand-in for the gateway in front of maas-api and models
 #   bin/llm-d-inference-sim a model server that answers the OpenAI API without a model
+#   bin/kuadrant-operator   the operator that carries out AuthPolicies and limits
+#   bin/authorino           the service that gateways ask whether a request may pass
+#   bin/oidc-provider       a provider of OIDC tokens
+#   bin/nsrun               runs a program in a network namespace of its own
 #
 # A second call with unchanged inputs does nothing. Two calls at once are safe:
 # the second waits for the first and then finds the work done.
@@ -24,7 +28,7 @@ heartbeat=15 # seconds between two signs of life
 
 usage() {
 	cat <<-'TEXT'
-		Usage: hack/build.sh [all|controlplane|crds|gateway|sim]
+		Usage: hack/build.sh [all|controlplane|crds|gateway|sim|engines|kuadrant|authorino|oidc|nsrun]
 
 		  controlplane   Kubernetes, etcd, kubectl and KWOK into bin/
 		                 (the first time about 10 minutes on 2 idle cores)
@@ -32,6 +36,13 @@ usage() {
 		  gateway        the stand-in for a gateway into bin/ (seconds after controlplane)
 		  sim            the model simulator into bin/
 		                 (the first time about 3 minutes on 2 idle cores)
+		  kuadrant       the operator of Kuadrant into bin/
+		                 (the first time about 4 minutes on 2 idle cores)
+		  authorino      the authorization service of Kuadrant into bin/
+		                 (the first time about 3 minutes on 2 idle cores)
+		  oidc           the provider of OIDC tokens into bin/
+		  nsrun          runs a program in a network namespace of its own, into bin/
+		  engines        kuadrant, authorino, oidc and nsrun
 		  all            controlplane and crds (default)
 	TEXT
 }
@@ -214,56 +225,90 @@ build_crds() {
 	echo "${digest}" >"${stamp}"
 }
 
-# engine_build NAME OUTPUT builds the program of hack/engines/NAME, with no more
-# than the processor time that others leave over.
+# hack_build PACKAGE OUTPUT builds a program of the module hack.
+hack_build() { go_build "$2" "$1" '-s -w'; }
+
+# engine_build NAME PACKAGE OUTPUT builds a program of the module hack/engines/NAME,
+# with no more than the processor time that others leave over.
 engine_build() {
 	cd "${root}/hack/engines/$1"
-	CGO_ENABLED=0 nice -n 10 go build -v -mod=readonly -buildvcs=false -trimpath -ldflags '-s -w' -o "$2" .
+	CGO_ENABLED=0 nice -n 10 go build -v -mod=readonly -buildvcs=false -trimpath -ldflags '-s -w' -o "$3" "$2"
 }
 
-build_sim() {
-	local stamp=${work}/sim.stamp digest tmp name=llm-d-inference-sim
-	digest=$(digest_of engines/sim)
+# build_program TARGET PROGRAM LABEL INPUTS COMMAND... builds bin/PROGRAM by COMMAND,
+# which gets the path to write to as its last argument, unless the program is current
+# for INPUTS, the files and directories below hack/ that it is built from. LABEL is
+# what a reader is told, with the time it takes in brackets where it takes any.
+build_program() {
+	local target=$1 name=$2 label=$3 stamp=${work}/$1.stamp digest tmp
+	local -a inputs
+	read -ra inputs <<<"$4"
+	shift 4
+	digest=$(digest_of "${inputs[@]}")
 	if current "${stamp}" "${digest}" "${bin}/${name}"; then
 		return
 	fi
-	lock sim
+	lock "${target}"
 	if current "${stamp}" "${digest}" "${bin}/${name}"; then
 		return
 	fi
 	rm -f "${stamp}"
-	tmp=$(fresh_dir sim)
-	say "building the model simulator (about 3 minutes the first time on 2 idle cores)"
-	with_heartbeat "model simulator" "${work}/sim.log" \
-		engine_build sim "${tmp}/${name}"
+	tmp=$(fresh_dir "${target}")
+	say "building the ${label}"
+	with_heartbeat "${label%% (*}" "${work}/${target}.log" "$@" "${tmp}/${name}"
 	mv -f "${tmp}/${name}" "${bin}/"
 	rmdir "${tmp}"
 	echo "${digest}" >"${stamp}"
 }
 
 build_gateway() {
-	local stamp=${work}/gateway.stamp digest tmp name=gateway-standin
-	digest=$(digest_of go.mod go.sum gateway)
-	if current "${stamp}" "${digest}" "${bin}/${name}"; then
-		return
-	fi
-	lock gateway
-	if current "${stamp}" "${digest}" "${bin}/${name}"; then
-		return
-	fi
-	rm -f "${stamp}"
-	tmp=$(fresh_dir gateway)
-	with_heartbeat "gateway stand-in" "${work}/gateway.log" \
-		go_build "${tmp}/${name}" ./gateway '-s -w'
-	mv -f "${tmp}/${name}" "${bin}/"
-	rmdir "${tmp}"
-	echo "${digest}" >"${stamp}"
+	build_program gateway gateway-standin "stand-in for a gateway" \
+		"go.mod go.sum gateway" hack_build ./gateway
+}
+
+build_nsrun() {
+	build_program nsrun nsrun "program that runs others in a network namespace" \
+		"go.mod go.sum nsrun" hack_build ./nsrun
+}
+
+build_sim() {
+	build_program sim llm-d-inference-sim \
+		"model simulator (about 3 minutes the first time on 2 idle cores)" \
+		engines/sim engine_build sim .
+}
+
+build_kuadrant() {
+	build_program kuadrant kuadrant-operator \
+		"operator of Kuadrant (about 4 minutes the first time on 2 idle cores)" \
+		engines/kuadrant engine_build kuadrant github.com/kuadrant/kuadrant-operator/cmd
+}
+
+build_authorino() {
+	build_program authorino authorino \
+		"authorization service Authorino (about 3 minutes the first time on 2 idle cores)" \
+		engines/authorino engine_build authorino github.com/kuadrant/authorino
+}
+
+build_oidc() {
+	build_program oidc oidc-provider "provider of OIDC tokens" \
+		engines/oidc engine_build oidc .
 }
 
 case ${1:-all} in
 controlplane) build_controlplane ;;
 gateway) build_gateway ;;
 sim) build_sim ;;
+kuadrant) build_kuadrant ;;
+authorino) build_authorino ;;
+oidc) build_oidc ;;
+nsrun) build_nsrun ;;
+engines)
+	# One after the other: each of them alone keeps every core busy.
+	(build_kuadrant)
+	(build_authorino)
+	(build_oidc)
+	(build_nsrun)
+	;;
 crds) build_crds ;;
 all)
 	# In subshells, so that each lock is held no longer than its own work.
