@@ -55,7 +55,7 @@ func judge(ctx context.Context, s *scope) {
 // announce records one event for each condition that changed.
 func (r *Reconciler) announce(s *scope) {
 	for _, t := range s.transitions {
-		if !t.StatusChanged() && t.Before.Reason == t.After.Reason {
+		if !t.Turned() {
 			continue
 		}
 		severity, action := corev1.EventTypeNormal, v1alpha1.ActionReconcile
@@ -65,7 +65,7 @@ func (r *Reconciler) announce(s *scope) {
 		if s.tenant.DeletionTimestamp != nil {
 			action = v1alpha1.ActionDelete
 		}
-		r.Events.Eventf(s.tenant, nil, severity, t.After.Reason, string(action), "%s", conditions.Truncate(note(t.After)))
+		r.Events.Eventf(s.tenant, nil, severity, t.After.Reason, string(action), "%s", conditions.Note(t.After))
 	}
 }
 
@@ -80,11 +80,4 @@ func troubled(phase v1alpha1.AITenantPhase, c metav1.Condition) bool {
 	default:
 		return c.Status == metav1.ConditionFalse
 	}
-}
-
-func note(c metav1.Condition) string {
-	if c.Message != "" {
-		return c.Message
-	}
-	return "Condition " + c.Type + " is " + string(c.Status) + "."
 }

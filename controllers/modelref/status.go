@@ -85,7 +85,7 @@ func (r *Reconciler) report(s *scope, transitions []conditions.Transition) {
 }
 
 func (r *Reconciler) reportReady(model *v1alpha1.MaaSModelRef, t conditions.Transition) {
-	if t.StatusChanged() || t.Before.Reason != t.After.Reason {
+	if t.Turned() {
 		r.emit(model, t.After.Reason, t.After)
 	}
 }
@@ -107,9 +107,5 @@ func (r *Reconciler) emit(model *v1alpha1.MaaSModelRef, reason string, c metav1.
 	if c.Status == metav1.ConditionFalse && !waiting {
 		severity = corev1.EventTypeWarning
 	}
-	note := "Condition " + c.Type + " is " + string(c.Status) + "."
-	if c.Message != "" {
-		note = c.Message
-	}
-	r.Events.Eventf(model, nil, severity, reason, string(v1alpha1.ActionReconcile), "%s", conditions.Truncate(note))
+	r.Events.Eventf(model, nil, severity, reason, string(v1alpha1.ActionReconcile), "%s", conditions.Note(c))
 }

@@ -62,17 +62,13 @@ func (s *scope) outcome() metrics.Outcome {
 // announce records an event for each condition that changed its status or reason.
 func (r *Reconciler) announce(s *scope) {
 	for _, t := range s.transitions {
-		if !t.StatusChanged() && t.Before.Reason == t.After.Reason {
+		if !t.Turned() {
 			continue
 		}
 		severity := corev1.EventTypeNormal
 		if t.After.Status != metav1.ConditionTrue && !s.stopped {
 			severity = corev1.EventTypeWarning
 		}
-		note := "Condition " + t.After.Type + " is " + string(t.After.Status) + "."
-		if t.After.Message != "" {
-			note = t.After.Message
-		}
-		r.Events.Eventf(s.config, nil, severity, t.After.Reason, string(v1alpha1.ActionReconcile), "%s", conditions.Truncate(note))
+		r.Events.Eventf(s.config, nil, severity, t.After.Reason, string(v1alpha1.ActionReconcile), "%s", conditions.Note(t.After))
 	}
 }

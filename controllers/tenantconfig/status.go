@@ -62,7 +62,7 @@ func judge(ctx context.Context, phase v1alpha1.TenantPhase) {
 // the same in parts.
 func (r *Reconciler) announce(s *scope) {
 	for _, t := range s.transitions {
-		if !t.StatusChanged() && t.Before.Reason == t.After.Reason {
+		if !t.Turned() {
 			continue
 		}
 		kind := v1alpha1.ConditionType(t.After.Type)
@@ -77,13 +77,6 @@ func (r *Reconciler) announce(s *scope) {
 		if s.config.DeletionTimestamp != nil {
 			action = v1alpha1.ActionDelete
 		}
-		r.Events.Eventf(s.config, nil, severity, t.After.Reason, string(action), "%s", conditions.Truncate(note(t.After)))
+		r.Events.Eventf(s.config, nil, severity, t.After.Reason, string(action), "%s", conditions.Note(t.After))
 	}
-}
-
-func note(c metav1.Condition) string {
-	if c.Message != "" {
-		return c.Message
-	}
-	return "Condition " + c.Type + " is " + string(c.Status) + "."
 }

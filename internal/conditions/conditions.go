@@ -74,9 +74,20 @@ func (t Transition) Existed() bool { return t.Before.Type != "" }
 // StatusChanged reports whether the status differs, a first setting included.
 func (t Transition) StatusChanged() bool { return t.Before.Status != t.After.Status }
 
+// Turned reports whether the status or the reason differs, a first setting included.
+// That is worth an event; the same in other words is not.
+func (t Transition) Turned() bool { return t.StatusChanged() || t.Before.Reason != t.After.Reason }
+
 // Changed reports whether a reader would see another status, reason or message.
-func (t Transition) Changed() bool {
-	return t.StatusChanged() || t.Before.Reason != t.After.Reason || t.Before.Message != t.After.Message
+func (t Transition) Changed() bool { return t.Turned() || t.Before.Message != t.After.Message }
+
+// Note is what an event says about a condition: its message, or its status when it
+// has none.
+func Note(c metav1.Condition) string {
+	if c.Message != "" {
+		return Truncate(c.Message)
+	}
+	return "Condition " + c.Type + " is " + string(c.Status) + "."
 }
 
 // Set puts one condition into the list for the given generation. The transition

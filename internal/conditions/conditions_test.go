@@ -69,7 +69,7 @@ func TestTransitionRemembersWhatWasThere(t *testing.T) {
 
 	var list []metav1.Condition
 	first := conditions.Set(&list, ready, 1, conditions.False(bad, "broken"))
-	if first.Existed() || !first.StatusChanged() || !first.Changed() {
+	if first.Existed() || !first.StatusChanged() || !first.Turned() || !first.Changed() {
 		t.Errorf("first setting: %+v", first)
 	}
 	same := conditions.Set(&list, ready, 2, conditions.False(bad, "broken"))
@@ -77,12 +77,36 @@ func TestTransitionRemembersWhatWasThere(t *testing.T) {
 		t.Errorf("same value for a later generation counts as a change: %+v", same)
 	}
 	reworded := conditions.Set(&list, ready, 2, conditions.False(bad, "still broken"))
-	if reworded.StatusChanged() || !reworded.Changed() {
+	if reworded.Turned() || !reworded.Changed() {
 		t.Errorf("new message: %+v", reworded)
+	}
+	renamed := conditions.Set(&list, ready, 2, conditions.False("Worse", "still broken"))
+	if renamed.StatusChanged() || !renamed.Turned() || !renamed.Changed() {
+		t.Errorf("new reason: %+v", renamed)
 	}
 	healed := conditions.Set(&list, ready, 3, conditions.True(good, "fine"))
 	if healed.Before.Status != metav1.ConditionFalse || healed.After.Status != metav1.ConditionTrue {
 		t.Errorf("before and after = %s, %s", healed.Before.Status, healed.After.Status)
+	}
+}
+
+func TestNoteFitsAnEvent(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		in   metav1.Condition
+		want string
+	}{
+		"the message":      {metav1.Condition{Type: "Ready", Status: metav1.ConditionFalse, Message: "Broken."}, "Broken."},
+		"a long message":   {metav1.Condition{Type: "Ready", Message: strings.Repeat("x", 1025)}, strings.Repeat("x", 1021) + "..."},
+		"without one":      {metav1.Condition{Type: "Ready", Status: metav1.ConditionTrue}, "Condition Ready is True."},
+		"nothing is known": {metav1.Condition{Type: "Ready", Status: metav1.ConditionUnknown}, "Condition Ready is Unknown."},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if got := conditions.Note(tc.in); got != tc.want {
+				t.Errorf("Note() = %q, want %q", got, tc.want)
+			}
+		})
 	}
 }
 
