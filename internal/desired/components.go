@@ -11,6 +11,8 @@ package desired
 import (
 	"slices"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
 	"github.com/opendatahub-io/maas-operator/internal/render"
 )
 
@@ -40,6 +42,23 @@ type Component struct {
 	// Optional objects are left out, with a warning, on a cluster that does not
 	// serve what they require. For others the unit of work waits.
 	Optional bool
+}
+
+// row is a component of a kind that every cluster serves.
+func row(stage int, id render.ID, kind schema.GroupVersionKind, v any, wanted string) Component {
+	return Component{Entry: render.Entry{ID: id, Stage: stage, GVK: kind, Values: v}, WantedWhen: wanted}
+}
+
+// requires is the same component of a kind that a CustomResourceDefinition brings.
+func (c Component) requires(crd string) Component {
+	c.Requires = crd
+	return c
+}
+
+// optionally is the same, left out where the kind is not served.
+func (c Component) optionally(crd string) Component {
+	c.Optional = true
+	return c.requires(crd)
 }
 
 // Table is the component table.

@@ -6,36 +6,20 @@ package desired
 import (
 	"github.com/opendatahub-io/maas-operator/internal/desired/access"
 	"github.com/opendatahub-io/maas-operator/internal/kuadrant"
-	"github.com/opendatahub-io/maas-operator/internal/render"
 	"github.com/opendatahub-io/maas-operator/templates/values"
+)
+
+const (
+	guardedGateway = "The tenant's Gateway exists."
+	guardedService = "The tenant has a maas-api, and its OpenID Connect provider, if it has one, is usable."
 )
 
 // gatewayComponents are the objects of one tenant: the policies of a tenant's Gateway and of maas-api behind it.
 func gatewayComponents() []Component {
+	limits, auth := kuadrant.TokenRateLimitPolicy, kuadrant.AuthPolicy
 	return []Component{
-		{
-			Entry: render.Entry{
-				ID: access.GatewayDenyTemplate, Stage: stageLimits,
-				GVK: kuadrant.TokenRateLimitPolicy, Values: values.GatewayTokenRateLimitPolicy{},
-			},
-			WantedWhen: "The tenant's Gateway exists.",
-			Requires:   kuadrant.TokenRateLimitPolicyCRD,
-		},
-		{
-			Entry: render.Entry{
-				ID: access.GatewayAuthTemplate, Stage: stageAccess,
-				GVK: kuadrant.AuthPolicy, Values: values.GatewayAuthPolicy{},
-			},
-			WantedWhen: "The tenant's Gateway exists.",
-			Requires:   kuadrant.AuthPolicyCRD,
-		},
-		{
-			Entry: render.Entry{
-				ID: access.MaaSAPIPolicyTemplate, Stage: stageAccess,
-				GVK: kuadrant.AuthPolicy, Values: values.MaaSAPIAuthPolicy{},
-			},
-			WantedWhen: "The tenant has a maas-api, and its OpenID Connect provider, if it has one, is usable.",
-			Requires:   kuadrant.AuthPolicyCRD,
-		},
+		row(stageLimits, access.GatewayDenyTemplate, limits, values.GatewayTokenRateLimitPolicy{}, guardedGateway).requires(kuadrant.TokenRateLimitPolicyCRD),
+		row(stageAccess, access.GatewayAuthTemplate, auth, values.GatewayAuthPolicy{}, guardedGateway).requires(kuadrant.AuthPolicyCRD),
+		row(stageAccess, access.MaaSAPIPolicyTemplate, auth, values.MaaSAPIAuthPolicy{}, guardedService).requires(kuadrant.AuthPolicyCRD),
 	}
 }

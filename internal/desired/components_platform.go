@@ -13,38 +13,29 @@ import (
 	"github.com/opendatahub-io/maas-operator/templates/values"
 )
 
-// There is something for all tenants as long as the Config asks for it.
-const everyInstallation = "There is a Config, and its managementState is not Removed."
+const (
+	// everyInstallation: there is something for all tenants as long as the Config asks
+	// for it.
+	everyInstallation = "There is a Config, and its managementState is not Removed."
+	monitoring        = "The same, the platform is OpenShift, and it has a monitoring namespace."
+	restrictedEgress  = "The same, and the Config's maasApiEgressNetworkPolicy is not Disabled."
+)
 
 // platformComponents are the objects that are shared by all tenants.
 func platformComponents() []Component {
+	role, account := rbacv1.SchemeGroupVersion.WithKind("ClusterRole"), corev1.SchemeGroupVersion.WithKind("ServiceAccount")
 	policy := func(id render.ID, v any, wanted string) Component {
-		return Component{
-			Entry:      render.Entry{ID: id, Stage: stageNetwork, GVK: networkingv1.SchemeGroupVersion.WithKind("NetworkPolicy"), Values: v},
-			WantedWhen: wanted,
-		}
+		return row(stageNetwork, id, networkingv1.SchemeGroupVersion.WithKind("NetworkPolicy"), v, wanted)
 	}
 	return []Component{
-		{
-			Entry: render.Entry{
-				ID: platform.ClusterRoleTemplate, Stage: stageRights,
-				GVK: rbacv1.SchemeGroupVersion.WithKind("ClusterRole"), Values: values.MaaSAPIClusterRole{},
-			},
-			WantedWhen: everyInstallation,
-		},
-		{
-			Entry: render.Entry{
-				ID: platform.CleanupServiceAccountTemplate, Stage: stageRights,
-				GVK: corev1.SchemeGroupVersion.WithKind("ServiceAccount"), Values: values.KeyCleanupServiceAccount{},
-			},
-			WantedWhen: everyInstallation,
-		},
+		row(stageRights, platform.ClusterRoleTemplate, role, values.MaaSAPIClusterRole{}, everyInstallation),
+		row(stageRights, platform.CleanupServiceAccountTemplate, account, values.KeyCleanupServiceAccount{}, everyInstallation),
 		policy(platform.AllowGatewayTemplate, values.MaaSAPIIngress{}, everyInstallation),
 		policy(platform.AllowAuthorinoTemplate, values.MaaSAPIIngress{}, everyInstallation),
 		policy(platform.AllowControllerTemplate, values.MaaSAPIIngress{}, everyInstallation),
-		policy(platform.AllowMonitoringTemplate, values.MaaSAPIIngress{}, "The same, the platform is OpenShift, and it has a monitoring namespace."),
+		policy(platform.AllowMonitoringTemplate, values.MaaSAPIIngress{}, monitoring),
 		policy(platform.AllowCleanupTemplate, values.KeyCleanupNetwork{}, everyInstallation),
 		policy(platform.RestrictCleanupTemplate, values.KeyCleanupNetwork{}, everyInstallation),
-		policy(platform.RestrictEgressTemplate, values.MaaSAPIEgress{}, "The same, and the Config's maasApiEgressNetworkPolicy is not Disabled."),
+		policy(platform.RestrictEgressTemplate, values.MaaSAPIEgress{}, restrictedEgress),
 	}
 }

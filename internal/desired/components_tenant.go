@@ -34,73 +34,35 @@ func tenantComponents() []Component {
 
 func tenantRights() []Component {
 	role, binding := rbacv1.SchemeGroupVersion.WithKind("Role"), rbacv1.SchemeGroupVersion.WithKind("RoleBinding")
-	row := func(id render.ID, gvk schema.GroupVersionKind, v any, wanted string) Component {
-		return Component{Entry: render.Entry{ID: id, Stage: stageRights, GVK: gvk, Values: v}, WantedWhen: wanted}
+	account, all := corev1.SchemeGroupVersion.WithKind("ServiceAccount"), rbacv1.SchemeGroupVersion.WithKind("ClusterRoleBinding")
+	rights := func(id render.ID, kind schema.GroupVersionKind, v any, wanted string) Component {
+		return row(stageRights, id, kind, v, wanted)
 	}
 	return []Component{
-		row(tenant.ServiceAccountTemplate, corev1.SchemeGroupVersion.WithKind("ServiceAccount"), values.MaaSAPIServiceAccount{}, everyTenant),
-		row(tenant.ClusterRoleBindingTemplate, rbacv1.SchemeGroupVersion.WithKind("ClusterRoleBinding"), values.MaaSAPIBinding{}, everyTenant),
-		row(tenant.SubscriptionsRoleTemplate, role, values.MaaSAPIRole{}, everyTenant),
-		row(tenant.SubscriptionsRoleBindingTemplate, binding, values.MaaSAPIBinding{}, everyTenant),
-		row(tenant.DatabaseRoleTemplate, role, values.MaaSAPIRole{}, everyTenant),
-		row(tenant.DatabaseRoleBindingTemplate, binding, values.MaaSAPIBinding{}, everyTenant),
-		row(tenant.GatewayRoleTemplate, role, values.MaaSAPIGatewayRole{}, tenantGateway),
-		row(tenant.GatewayRoleBindingTemplate, binding, values.MaaSAPIBinding{}, tenantGateway),
-		row(tenant.TenantAdminRoleTemplate, role, values.TenantAdminRole{}, tenantAdmins),
-		row(tenant.ObjectAdminRoleTemplate, role, values.ObjectAdminRole{}, tenantAdmins),
+		rights(tenant.ServiceAccountTemplate, account, values.MaaSAPIServiceAccount{}, everyTenant),
+		rights(tenant.ClusterRoleBindingTemplate, all, values.MaaSAPIBinding{}, everyTenant),
+		rights(tenant.SubscriptionsRoleTemplate, role, values.MaaSAPIRole{}, everyTenant),
+		rights(tenant.SubscriptionsRoleBindingTemplate, binding, values.MaaSAPIBinding{}, everyTenant),
+		rights(tenant.DatabaseRoleTemplate, role, values.MaaSAPIRole{}, everyTenant),
+		rights(tenant.DatabaseRoleBindingTemplate, binding, values.MaaSAPIBinding{}, everyTenant),
+		rights(tenant.GatewayRoleTemplate, role, values.MaaSAPIGatewayRole{}, tenantGateway),
+		rights(tenant.GatewayRoleBindingTemplate, binding, values.MaaSAPIBinding{}, tenantGateway),
+		rights(tenant.TenantAdminRoleTemplate, role, values.TenantAdminRole{}, tenantAdmins),
+		rights(tenant.ObjectAdminRoleTemplate, role, values.ObjectAdminRole{}, tenantAdmins),
 	}
 }
 
 func tenantWorkload() []Component {
+	kind := func(group, kind string) schema.GroupVersionKind {
+		return schema.GroupVersionKind{Group: group, Version: "v1", Kind: kind}
+	}
 	return []Component{
-		{
-			Entry: render.Entry{
-				ID: tenant.CertificateTemplate, Stage: stageRights,
-				GVK: schema.GroupVersionKind{Group: "cert-manager.io", Version: "v1", Kind: "Certificate"}, Values: values.MaaSAPICertificate{},
-			},
-			WantedWhen: tenantCertified, Requires: tenant.CertificateCRD, Optional: true,
-		},
-		{
-			Entry: render.Entry{
-				ID: tenant.BackendTLSTemplate, Stage: stageNetwork,
-				GVK: schema.GroupVersionKind{Group: "networking.istio.io", Version: "v1", Kind: "DestinationRule"}, Values: values.MaaSAPIBackendTLS{},
-			},
-			WantedWhen: tenantOnIstio, Requires: tenant.DestinationRuleCRD, Optional: true,
-		},
-		{
-			Entry: render.Entry{
-				ID: tenant.ServiceTemplate, Stage: stageNetwork,
-				GVK: corev1.SchemeGroupVersion.WithKind("Service"), Values: values.MaaSAPIService{},
-			},
-			WantedWhen: everyTenant,
-		},
-		{
-			Entry: render.Entry{
-				ID: tenant.DeploymentTemplate, Stage: stageWorkload,
-				GVK: appsv1.SchemeGroupVersion.WithKind("Deployment"), Values: values.MaaSAPIDeployment{},
-			},
-			WantedWhen: everyTenant,
-		},
-		{
-			Entry: render.Entry{
-				ID: tenant.KeyCleanupTemplate, Stage: stageWorkload,
-				GVK: batchv1.SchemeGroupVersion.WithKind("CronJob"), Values: values.MaaSAPIKeyCleanup{},
-			},
-			WantedWhen: everyTenant,
-		},
-		{
-			Entry: render.Entry{
-				ID: tenant.RevocationJobTemplate, Stage: stageWorkload,
-				GVK: batchv1.SchemeGroupVersion.WithKind("Job"), Values: values.KeyRevocationJob{},
-			},
-			WantedWhen: tenantRevoked,
-		},
-		{
-			Entry: render.Entry{
-				ID: tenant.RouteTemplate, Stage: stageRoute,
-				GVK: schema.GroupVersionKind{Group: "gateway.networking.k8s.io", Version: "v1", Kind: "HTTPRoute"}, Values: values.MaaSAPIRoute{},
-			},
-			WantedWhen: everyTenant, Requires: tenant.RouteCRD,
-		},
+		row(stageRights, tenant.CertificateTemplate, kind("cert-manager.io", "Certificate"), values.MaaSAPICertificate{}, tenantCertified).optionally(tenant.CertificateCRD),
+		row(stageNetwork, tenant.BackendTLSTemplate, kind("networking.istio.io", "DestinationRule"), values.MaaSAPIBackendTLS{}, tenantOnIstio).optionally(tenant.DestinationRuleCRD),
+		row(stageNetwork, tenant.ServiceTemplate, kind(corev1.GroupName, "Service"), values.MaaSAPIService{}, everyTenant),
+		row(stageWorkload, tenant.DeploymentTemplate, kind(appsv1.GroupName, "Deployment"), values.MaaSAPIDeployment{}, everyTenant),
+		row(stageWorkload, tenant.KeyCleanupTemplate, kind(batchv1.GroupName, "CronJob"), values.MaaSAPIKeyCleanup{}, everyTenant),
+		row(stageWorkload, tenant.RevocationJobTemplate, kind(batchv1.GroupName, "Job"), values.KeyRevocationJob{}, tenantRevoked),
+		row(stageRoute, tenant.RouteTemplate, kind("gateway.networking.k8s.io", "HTTPRoute"), values.MaaSAPIRoute{}, everyTenant).requires(tenant.RouteCRD),
 	}
 }
