@@ -47,7 +47,7 @@ func (s *Stage) startStandins(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	if s.Standins.Kuadrant == nil && has(testenv.Kuadrant) {
+	if s.Standins.Kuadrant == nil && has(testenv.Kuadrant) && !s.withoutKuadrant {
 		s.Standins.Kuadrant, err = standins.StartKuadrant(ctx, config, s.options.Kuadrant)
 	}
 	return err

@@ -58,6 +58,8 @@ type Options struct {
 	CRDs []testenv.CRDSet
 	// Standins adjusts the stand-ins.
 	Standins standins.Options
+	// WithoutKuadrant leaves it to the test to have Kuadrant's policies carried out.
+	WithoutKuadrant bool
 	// Stored are objects that today's rules refuse and an earlier release let
 	// pass. Their namespaces must be the platform's.
 	Stored []*unstructured.Unstructured
@@ -91,14 +93,15 @@ type Stage struct {
 
 	ends []func() error
 	// crds are the installed sets, options those of the stand-ins.
-	crds    []testenv.CRDSet
-	options standins.Options
+	crds            []testenv.CRDSet
+	options         standins.Options
+	withoutKuadrant bool
 }
 
 // Start sets everything up, or ends again what it had started. It returns when
 // the operator is ready.
 func Start(ctx context.Context, o Options) (_ *Stage, err error) {
-	s := &Stage{Standins: &standins.All{}, options: o.Standins}
+	s := &Stage{Standins: &standins.All{}, options: o.Standins, withoutKuadrant: o.WithoutKuadrant}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, s.Stop())
