@@ -24,6 +24,7 @@ import (
 	"github.com/opendatahub-io/maas-operator/internal/kuadrant"
 	"github.com/opendatahub-io/maas-operator/internal/tenancy"
 	"github.com/opendatahub-io/maas-operator/test/builder"
+	"github.com/opendatahub-io/maas-operator/test/internal/installation"
 	"github.com/opendatahub-io/maas-operator/test/internal/keyring"
 	"github.com/opendatahub-io/maas-operator/test/service"
 	"github.com/opendatahub-io/maas-operator/test/stage"
@@ -302,7 +303,7 @@ func formerJob(t tenant) *batchv1.Job {
 		Spec: batchv1.JobSpec{Template: corev1.PodTemplateSpec{
 			ObjectMeta: metav1.ObjectMeta{Labels: labels},
 			Spec: corev1.PodSpec{
-				RestartPolicy: corev1.RestartPolicyNever, Containers: []corev1.Container{{Name: "revoke-keys", Image: image, Args: []string{"version"}}},
+				RestartPolicy: corev1.RestartPolicyNever, Containers: []corev1.Container{{Name: "revoke-keys", Image: installation.Image, Args: []string{"version"}}},
 			},
 		}},
 	}

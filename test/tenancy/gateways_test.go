@@ -6,7 +6,6 @@ package tenancy
 import (
 	"context"
 	"crypto/tls"
-	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -23,7 +22,6 @@ import (
 	"github.com/opendatahub-io/maas-operator/test/service"
 	"github.com/opendatahub-io/maas-operator/test/stage"
 	"github.com/opendatahub-io/maas-operator/test/testenv"
-	"github.com/opendatahub-io/maas-operator/test/workload"
 )
 
 // The Service behind every model server's route. What it says does not matter.
@@ -102,21 +100,8 @@ func (t tenant) visitor() service.Client {
 	})
 }
 
-// maasAPI is the image of maas-api, which finds its tenant's gateway where that is here.
-func maasAPI(path string) workload.Program {
-	program := workload.MaaSAPI(path)
-	usual := program.Args
-	program.Args = func(l workload.Line) []string {
-		args := usual(l)
-		address := gatewayAddresses[l.Env["GATEWAY_NAME"]]
-		if len(args) == 0 || address == "" { // A job, or a Gateway that nobody visits.
-			return args
-		}
-		authority, err := on.Env.ServerAuthority()
-		if err != nil {
-			return append(args, fmt.Sprintf("--no-authority=%v", err)) // It will say so.
-		}
-		return append(args, "--gateway-address="+address, "--gateway-ca-file="+authority)
-	}
-	return program
+// gatewayHere is where a Gateway is here, for maas-api.
+func gatewayHere(name string) (address, authority string, err error) {
+	authority, err = on.Env.ServerAuthority()
+	return gatewayAddresses[name], authority, err
 }

@@ -18,14 +18,10 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
-	"golang.org/x/sync/errgroup"
-	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
-	"github.com/opendatahub-io/maas-operator/test/internal/program"
+	"github.com/opendatahub-io/maas-operator/test/internal/installation"
 	"github.com/opendatahub-io/maas-operator/test/postgres"
 	"github.com/opendatahub-io/maas-operator/test/stage"
 	"github.com/opendatahub-io/maas-operator/test/standins"
@@ -37,9 +33,7 @@ import (
 
 const (
 	// infra is where what runs for tenants is.
-	infra = "odh-ai-gateway-infra"
-	// image is that of maas-api, as an installation would name it.
-	image = "registry.example.com/maas-api:tested"
+	infra = installation.Namespace
 	// eventually is how long something may take on a busy machine.
 	eventually = 2 * time.Minute
 	// startTimeout is generous: with a cold cache it compiles all programs.
@@ -69,14 +63,16 @@ func TestTenancy(t *testing.T) {
 
 var _ = BeforeSuite(func(ctx SpecContext) {
 	dir := GinkgoT().TempDir()
-	binaries := startServers(ctx, dir)
-	var err error
+	parts, err := installation.Prepare(ctx, installation.Options{Dir: dir, Targets: []string{"gateway"}, Log: GinkgoWriter})
+	Expect(err).NotTo(HaveOccurred())
+	DeferCleanup(parts.Stop)
+	server, database, rows = parts.Server, parts.Database(), parts.Rows
 	on, err = stage.Start(ctx, stage.Options{
-		Binary: binaries["maas-controller"], Tenants: true, Controllers: true, WithoutOperator: true,
+		Binary: parts.Programs[installation.Operator], Tenants: true, Controllers: true, WithoutOperator: true,
 		CRDs: []testenv.CRDSet{testenv.MaaS, testenv.GatewayAPI, testenv.Kuadrant, testenv.Authorino, testenv.KServe, testenv.OpenShift},
-		Env:  []string{"RELATED_IMAGE_ODH_MAAS_API_IMAGE=" + image},
+		Env:  []string{installation.ImageEnv},
 		Workload: &workload.Options{
-			Images:       map[string]workload.Program{image: maasAPI(binaries["maas-api"])},
+			Images:       map[string]workload.Program{installation.Image: installation.Program(parts.Programs[installation.MaaSAPI], gatewayHere)},
 			Certificates: []workload.CertificateMaker{workload.ServiceCA}, Dir: filepath.Join(dir, "workload"), Log: GinkgoWriter,
 		},
 		Standins: standins.Options{Kuadrant: kuadrant.Options{Lag: kuadrant.Between(10*time.Millisecond, 50*time.Millisecond)}},
@@ -84,49 +80,11 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 	})
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(on.Stop)
-	create(ctx, &corev1.Secret{
-		ObjectMeta: metav1.ObjectMeta{Namespace: testenv.OperatorNamespace, Name: v1alpha1.DatabaseSecretName},
-		StringData: map[string]string{v1alpha1.DatabaseSecretKey: database},
-	})
+	create(ctx, installation.DatabaseSecret(database))
 	startGateways(ctx, dir)
 	Expect(on.Operator.Start(ctx)).To(Succeed())
 	theDefault.await(ctx)
 }, NodeTimeout(startTimeout))
-
-// startServers starts the database and builds the programs, at the same time.
-func startServers(ctx context.Context, dir string) map[string]string {
-	GinkgoHelper()
-	programs := []string{"maas-controller", "maas-api"}
-	paths := make([]string, len(programs))
-	var starting errgroup.Group
-	for i, name := range programs {
-		starting.Go(func() (err error) {
-			paths[i], err = program.Build(ctx, dir, name)
-			return err
-		})
-	}
-	starting.Go(func() error { return testenv.Build(ctx, "gateway", GinkgoWriter) })
-	starting.Go(func() (err error) {
-		if server, err = postgres.Start(ctx, postgres.Options{Out: GinkgoWriter}); err != nil {
-			return err
-		}
-		if err := server.CreateDatabase(ctx, "maas"); err != nil {
-			return err
-		}
-		database = server.URL("maas")
-		rows, err = pgxpool.New(context.WithoutCancel(ctx), server.AdminURL("maas"))
-		return err
-	})
-	err := starting.Wait()
-	if server != nil {
-		DeferCleanup(server.Stop)
-	}
-	if rows != nil {
-		DeferCleanup(rows.Close)
-	}
-	Expect(err).NotTo(HaveOccurred())
-	return map[string]string{programs[0]: paths[0], programs[1]: paths[1]}
-}
 
 // The operator's rights suffice: after all specs, the API server refused it nothing but
 // what nobody may: to record events in a namespace that is being deleted.

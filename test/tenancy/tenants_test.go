@@ -25,14 +25,12 @@ import (
 	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
 	"github.com/opendatahub-io/maas-operator/internal/tenancy"
 	"github.com/opendatahub-io/maas-operator/test/builder"
+	"github.com/opendatahub-io/maas-operator/test/internal/installation"
 	"github.com/opendatahub-io/maas-operator/test/service"
 	"github.com/opendatahub-io/maas-operator/test/stage"
 	"github.com/opendatahub-io/maas-operator/test/testenv"
 	"github.com/opendatahub-io/maas-operator/test/workload"
 )
-
-// maasAPIPort is that of a tenant's Service.
-const maasAPIPort = 8443
 
 // The caller has the same name and group in every tenant: nothing about her tells
 // tenants apart.
@@ -166,7 +164,7 @@ func (t tenant) direct(ctx context.Context) service.Client {
 
 // address is where the tenant's Service is here.
 func (t tenant) address(ctx context.Context) (string, error) {
-	return on.Workload.Service(ctx, workload.ServicePort{Namespace: infra, Name: t.names().MaaSAPI(), Port: maasAPIPort})
+	return on.Workload.Service(ctx, workload.ServicePort{Namespace: infra, Name: t.names().MaaSAPI(), Port: installation.MaaSAPIPort})
 }
 
 // clientOf verifies certificates as pods do.
