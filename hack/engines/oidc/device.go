@@ -31,7 +31,9 @@ type pending struct {
 }
 
 // StoreDeviceAuthorization begins a login, and forgets those that took too long.
-func (s *storage) StoreDeviceAuthorization(_ context.Context, clientID, deviceCode, userCode string, expires time.Time, scopes []string) error {
+func (s *storage) StoreDeviceAuthorization( //nolint:revive // The library wants as many.
+	_ context.Context, clientID, deviceCode, userCode string, expires time.Time, scopes []string,
+) error {
 	requester, err := s.who.client(clientID)
 	if err != nil {
 		return err

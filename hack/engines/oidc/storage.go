@@ -130,7 +130,8 @@ func (c client) IsScopeAllowed(string) bool           { return true }
 func (c client) IDTokenUserinfoClaimsAssertion() bool { return true }
 func (c client) ClockSkew() time.Duration             { return 0 }
 
-func (c client) RestrictAdditionalIdTokenScopes() func([]string) []string     { return unrestricted }
+func (c client) RestrictAdditionalIdTokenScopes() func([]string) []string { return unrestricted }
+
 func (c client) RestrictAdditionalAccessTokenScopes() func([]string) []string { return unrestricted }
 
 func unrestricted(scopes []string) []string { return scopes }
