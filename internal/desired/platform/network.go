@@ -20,23 +20,7 @@ import (
 const metricsPort = 9090
 
 // apiPods are the labels of the Pods of maas-api, of all tenants, and of no job.
-func apiPods() map[string]string {
-	return map[string]string{
-		v1alpha1.LabelComponent: v1alpha1.ComponentAPI,
-		v1alpha1.LabelName:      v1alpha1.NameMaaSAPI,
-		v1alpha1.LabelPartOf:    v1alpha1.PartOfMaaS,
-	}
-}
-
-// cleanupPods are the labels of the Pods that ask maas-api to delete expired keys.
-func cleanupPods() map[string]string {
-	return map[string]string{
-		"app":                   "maas-api-cleanup",
-		v1alpha1.LabelComponent: componentKeyCleanup,
-		v1alpha1.LabelName:      v1alpha1.NameMaaSAPI,
-		v1alpha1.LabelPartOf:    v1alpha1.PartOfMaaS,
-	}
-}
+func apiPods() map[string]string { return tenancy.PodLabels(v1alpha1.ComponentAPI) }
 
 // ingress are the policies that say which Pods of other namespaces reach maas-api.
 // As soon as there is one, all others do not.
@@ -64,12 +48,12 @@ func ingress(in Input) []render.Request {
 // cleanup are the policies of the jobs about keys.
 func cleanup(in Input) []render.Request {
 	row := func(id render.ID, name string, pods, peers map[string]string) render.Request {
-		m := meta(name, in.InfraNamespace, componentKeyCleanup)
+		m := meta(name, in.InfraNamespace, tenancy.ComponentKeyCleanup)
 		return request(id, m, values.KeyCleanupNetwork{Meta: m, Pods: pods, PeerPods: peers, Port: tenancy.MaaSAPIPort})
 	}
 	return []render.Request{
-		row(AllowCleanupTemplate, "maas-api-allow-cleanup", apiPods(), cleanupPods()),
-		row(RestrictCleanupTemplate, "maas-api-cleanup-restrict", cleanupPods(), apiPods()),
+		row(AllowCleanupTemplate, "maas-api-allow-cleanup", apiPods(), tenancy.KeyCleanupPodLabels()),
+		row(RestrictCleanupTemplate, "maas-api-cleanup-restrict", tenancy.KeyCleanupPodLabels(), apiPods()),
 	}
 }
 

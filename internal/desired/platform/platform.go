@@ -32,9 +32,6 @@ const (
 	RestrictEgressTemplate        render.ID = "platform/networkpolicy-maas-api-egress-restrict"
 )
 
-// componentKeyCleanup is the component of what deletes expired keys.
-const componentKeyCleanup = "key-cleanup"
-
 // warningRulesWithoutPolicy is for a Config that was stored before admission refused
 // the two together.
 const warningRulesWithoutPolicy = "spec.networkPolicyEgressRules and spec.networkPolicyAdditionalEgressRules of the Config have no effect while " +
@@ -87,7 +84,7 @@ func Build(in Input) (Output, error) {
 
 func access(in Input) []render.Request {
 	role := meta("maas-api", "", v1alpha1.ComponentAPI)
-	account := meta(tenancy.CleanupServiceAccount, in.InfraNamespace, componentKeyCleanup)
+	account := meta(tenancy.CleanupServiceAccount, in.InfraNamespace, tenancy.ComponentKeyCleanup)
 	return []render.Request{
 		request(ClusterRoleTemplate, role, values.MaaSAPIClusterRole{Meta: role, ReadsTLSProfile: in.Platform == OpenShift}),
 		request(CleanupServiceAccountTemplate, account, values.KeyCleanupServiceAccount{Meta: account}),

@@ -56,30 +56,9 @@ const (
 	certificateCAKey = "ca.crt"
 )
 
-// What the pods of the jobs about keys are selected by, beside the labels of
-// maas-api: network policies treat them apart.
-const (
-	labelApp = "app"
-
-	appKeyCleanup       = "maas-api-cleanup"
-	componentKeyCleanup = "key-cleanup"
-
-	appKeyRevocation       = "maas-api-revocation"
-	componentKeyRevocation = "key-revocation"
-)
-
-// podLabels select pods by their part in maas-api, of whatever tenant.
-func podLabels(component string) map[string]string {
-	return map[string]string{
-		v1alpha1.LabelComponent: component,
-		v1alpha1.LabelName:      v1alpha1.NameMaaSAPI,
-		v1alpha1.LabelPartOf:    v1alpha1.PartOfMaaS,
-	}
-}
-
 // instanceLabels select the pods of one tenant's maas-api.
 func instanceLabels(t tenancy.Context) map[string]string {
-	return with(podLabels(v1alpha1.ComponentAPI), v1alpha1.LabelTenantInstance, t.MaaSAPI())
+	return with(tenancy.PodLabels(v1alpha1.ComponentAPI), v1alpha1.LabelTenantInstance, t.MaaSAPI())
 }
 
 // deploymentSelector is the selector of a tenant's Deployment, which cannot be
@@ -87,7 +66,7 @@ func instanceLabels(t tenancy.Context) map[string]string {
 // all tenants: the hash that each ReplicaSet adds keeps them apart. Deployments of
 // theirs keep it, and so does the default tenant's for good.
 func deploymentSelector(t tenancy.Context, live map[string]string) map[string]string {
-	former := podLabels(v1alpha1.ComponentAPI)
+	former := tenancy.PodLabels(v1alpha1.ComponentAPI)
 	if t.ID == "" || maps.Equal(live, former) {
 		return former
 	}

@@ -94,9 +94,9 @@ func (b builder) backendTLS() render.Request {
 
 func (b builder) keyCleanup() render.Request {
 	meta := b.meta(b.Settings.InfraNamespace, b.Tenant.KeyCleanup())
-	meta.Labels = with(meta.Labels, v1alpha1.LabelComponent, componentKeyCleanup)
+	meta.Labels = with(meta.Labels, v1alpha1.LabelComponent, tenancy.ComponentKeyCleanup)
 	return request(KeyCleanupTemplate, meta, values.MaaSAPIKeyCleanup{
-		Meta: meta, PodLabels: with(podLabels(componentKeyCleanup), labelApp, appKeyCleanup),
+		Meta: meta, PodLabels: tenancy.KeyCleanupPodLabels(),
 		ServiceAccount: tenancy.CleanupServiceAccount, RunAsUser: b.Settings.runAsUser(),
 		URL:       fmt.Sprintf("https://%s:%d", b.serviceNames()[0], tenancy.MaaSAPIPort),
 		Resources: jobResources(), Authority: b.Settings.authority(b.Tenant.MaaSAPIServingCert()),
@@ -139,10 +139,9 @@ func RevocationJob(in JobInput) render.Request {
 			v1alpha1.AnnotationAITenantUID:       string(in.UID),
 		},
 	}
-	maps.Copy(meta.Labels, podLabels(componentKeyRevocation))
-	pods := with(podLabels(componentKeyRevocation), v1alpha1.LabelTenantInstance, in.Tenant.MaaSAPI())
+	maps.Copy(meta.Labels, tenancy.PodLabels(tenancy.ComponentKeyRevocation))
 	return request(RevocationJobTemplate, meta, values.KeyRevocationJob{
-		Meta: meta, PodLabels: with(pods, labelApp, appKeyRevocation),
+		Meta: meta, PodLabels: with(tenancy.KeyRevocationPodLabels(), v1alpha1.LabelTenantInstance, in.Tenant.MaaSAPI()),
 		ServiceAccount: tenancy.CleanupServiceAccount, RunAsUser: in.Settings.runAsUser(),
 		TenantName: in.Tenant.Name, TenantUID: string(in.UID), RetentionDays: retention,
 		DatabaseSecret: v1alpha1.DatabaseSecretName, DatabaseKey: v1alpha1.DatabaseSecretKey,
