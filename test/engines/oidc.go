@@ -17,7 +17,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/wait"
@@ -30,12 +29,10 @@ import (
 const (
 	oidcName         = "oidc-provider"
 	oidcRealm        = "/realms/maas"
-	oidcDirMode      = 0o700
 	oidcFileMode     = 0o600
 	oidcReadyTimeout = 3 * time.Minute
 	oidcReadyPoll    = 50 * time.Millisecond
 	oidcCallTimeout  = 10 * time.Second
-	oidcStopTimeout  = 5 * time.Second
 )
 
 // OIDCUser is somebody who can log in at a provider; the password is the name.
@@ -90,15 +87,12 @@ type OIDCOptions struct {
 
 // OIDC is a running provider of OpenID Connect.
 type OIDC struct {
+	Process
 	// Address is where it listens, CAFile the authority of its certificate.
 	Address, CAFile string
-	// Process is for whoever keeps the provider running beyond this process.
-	Process *process.Process
 
 	issuer, bin string
 	client      *http.Client
-	temporary   string
-	stopping    atomic.Bool
 }
 
 // StartOIDC builds the program if it has to be built, and returns a provider whose
@@ -115,10 +109,9 @@ func StartOIDC(ctx context.Context, o OIDCOptions) (*OIDC, error) {
 			return nil, err
 		}
 	}
-	p := &OIDC{bin: o.Bin, issuer: o.Issuer, Address: o.Address}
+	p := &OIDC{bin: o.Bin, issuer: o.Issuer, Address: o.Address, Process: Process{name: oidcName}}
 	if err := p.start(ctx, o); err != nil {
-		_ = p.Stop() // The reason for the failure counts.
-		return nil, fmt.Errorf("start OIDC provider: %w", err)
+		return nil, errors.Join(fmt.Errorf("start OIDC provider: %w", err), p.abort())
 	}
 	return p, nil
 }
@@ -143,14 +136,14 @@ func (p *OIDC) start(ctx context.Context, o OIDCOptions) error {
 	if o.TokenLifetime != 0 {
 		args = append(args, "--token-lifetime", o.TokenLifetime.String())
 	}
-	p.Process, err = process.Start(ctx, process.Command{
+	p.Process.Process, err = process.Start(ctx, process.Command{
 		Name: oidcName, Path: p.bin, Args: args, Log: filepath.Join(o.Dir, oidcName+".log"), Keep: o.Keep,
 	})
 	if err != nil {
 		return err
 	}
 	if o.Started != nil {
-		if err := o.Started(p.Process); err != nil {
+		if err := o.Started(p.Process.Process); err != nil {
 			return err
 		}
 	}
@@ -171,7 +164,7 @@ func (p *OIDC) prepare(ctx context.Context, o *OIDCOptions) error {
 			return err
 		}
 		p.temporary = o.Dir
-	} else if err := os.MkdirAll(o.Dir, oidcDirMode); err != nil {
+	} else if err := os.MkdirAll(o.Dir, dirMode); err != nil {
 		return err
 	}
 	if o.Certificate == (testenv.Certificate{}) {
@@ -235,7 +228,7 @@ func clientOf(caFile, address string) (*http.Client, error) {
 func (p *OIDC) awaitReady(ctx context.Context) error {
 	var last error
 	err := wait.PollUntilContextTimeout(ctx, oidcReadyPoll, oidcReadyTimeout, true, func(ctx context.Context) (bool, error) {
-		if !p.Process.Alive() {
+		if !p.Process.Process.Alive() {
 			return false, errors.New("it ended")
 		}
 		last = p.discover(ctx)
@@ -245,7 +238,7 @@ func (p *OIDC) awaitReady(ctx context.Context) error {
 		return last == nil, nil
 	})
 	if err != nil {
-		return fmt.Errorf("wait until %s is ready: %w; from %s:\n%s", p.issuer, errors.Join(err, last), p.Process.Log, p.Process.Excerpt())
+		return fmt.Errorf("wait until %s is ready: %w; from %s:\n%s", p.issuer, errors.Join(err, last), p.LogFile(), p.Process.Process.Excerpt())
 	}
 	return nil
 }
@@ -279,29 +272,6 @@ func (p *OIDC) under(path string) string { return strings.TrimSuffix(p.issuer, "
 // Issuer is "iss" of the tokens, and what a tenant's issuerUrl has to be.
 func (p *OIDC) Issuer() string { return p.issuer }
 
-// Done is closed once the provider has ended, whoever ended it.
-func (p *OIDC) Done() <-chan struct{} { return p.Process.Done() }
-
-// Err says that the provider ended although nobody called Stop, with the end of its
-// log; nil while it runs.
-func (p *OIDC) Err() error {
-	if p.stopping.Load() || p.Process.Alive() {
-		return nil
-	}
-	return fmt.Errorf("OIDC provider %s ended by itself; from %s:\n%s", p.issuer, p.Process.Log, p.Process.Excerpt())
-}
-
 // Stop ends the provider and removes its temporary directory. One that had ended by
 // itself is an error.
-func (p *OIDC) Stop() error {
-	var err error
-	if p.Process != nil {
-		err = p.Err()
-		p.stopping.Store(true)
-		err = errors.Join(err, p.Process.Stop(oidcStopTimeout))
-	}
-	if p.temporary != "" {
-		_ = os.RemoveAll(p.temporary)
-	}
-	return err
-}
+func (p *OIDC) Stop() error { return p.stop() }

@@ -269,7 +269,7 @@ func TestTheDeathOfAProviderIsNoticed(t *testing.T) {
 	if err := p.Err(); err != nil {
 		t.Error("while it runs:", err)
 	}
-	if err := p.Process.Signal(syscall.SIGKILL); err != nil {
+	if err := p.Process.Process.Signal(syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
 	<-p.Done()
