@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
@@ -130,7 +131,10 @@ func (k *Kuadrant) start(ctx context.Context, o KuadrantOptions) error {
 	if err != nil {
 		return err
 	}
-	return k.awaitReady(ctx, admin)
+	if err := k.awaitReady(ctx, admin); err != nil {
+		return err
+	}
+	return secureListener(ctx, admin)
 }
 
 func (k *Kuadrant) runOperators(ctx context.Context, config *rest.Config, o KuadrantOptions) (err error) {
@@ -168,6 +172,21 @@ func (k *Kuadrant) awaitReady(ctx context.Context, admin client.Client) error {
 	return nil
 }
 
+// secureListener says of Authorino's listener what an administrator has to say, because
+// Kuadrant leaves its TLS off: the product demands it. Gateways are not here, and
+// [Authorino.GRPC] is reached without.
+func secureListener(ctx context.Context, admin client.Client) error {
+	object := &unstructured.Unstructured{}
+	object.SetGroupVersionKind(authorinoKind)
+	object.SetNamespace(KuadrantNamespace)
+	object.SetName("authorino")
+	patch := `{"spec":{"listener":{"tls":{"enabled":true,"certSecretRef":{"name":"authorino-server-cert"}}}}}`
+	if err := admin.Patch(ctx, object, client.RawPatch(types.MergePatchType, []byte(patch)), client.FieldOwner(fieldOwner)); err != nil {
+		return fmt.Errorf("set TLS of Authorino's listener: %w", err)
+	}
+	return nil
+}
+
 // served finds out about a kind that Kuadrant would not find.
 func served(mapper meta.RESTMapper) error {
 	var errs []error
@@ -176,9 +195,9 @@ func served(mapper meta.RESTMapper) error {
 		{Group: "kuadrant.io", Version: "v1beta1", Kind: "Kuadrant"},
 		{Group: "kuadrant.io", Version: "v1", Kind: "AuthPolicy"},
 		{Group: "kuadrant.io", Version: "v1alpha1", Kind: "TokenRateLimitPolicy"},
-		{Group: "operator.authorino.kuadrant.io", Version: "v1beta1", Kind: "Authorino"},
+		authorinoKind,
 		{Group: "authorino.kuadrant.io", Version: "v1beta3", Kind: "AuthConfig"},
-		{Group: "limitador.kuadrant.io", Version: "v1alpha1", Kind: "Limitador"},
+		limitadorKind,
 		// It takes Istio for installed only when all of these are.
 		{Group: "extensions.istio.io", Version: "v1alpha1", Kind: "WasmPlugin"},
 		{Group: "networking.istio.io", Version: "v1alpha3", Kind: "EnvoyFilter"},

@@ -19,6 +19,12 @@ import (
 	"github.com/opendatahub-io/maas-operator/test/standins/host"
 )
 
+// The kinds of objects whose operators the stand-in plays.
+var (
+	authorinoKind = schema.GroupVersionKind{Group: "operator.authorino.kuadrant.io", Version: "v1beta1", Kind: "Authorino"}
+	limitadorKind = schema.GroupVersionKind{Group: "limitador.kuadrant.io", Version: "v1alpha1", Kind: "Limitador"}
+)
+
 // Operators is a STAND-IN for the operators of Authorino and of Limitador: it says of
 // their objects that what they ask for runs, and nothing else. What does run, the test
 // starts; nothing that a policy says passes through here.
@@ -29,15 +35,11 @@ type Operators struct {
 // StartOperators runs the stand-in until its Stop.
 func StartOperators(ctx context.Context, config *rest.Config) (*Operators, error) {
 	kinds := map[schema.GroupVersionKind]func(*unstructured.Unstructured) map[string]any{
-		{Group: "operator.authorino.kuadrant.io", Version: "v1beta1", Kind: "Authorino"}: authorinoStatus,
-		{Group: "limitador.kuadrant.io", Version: "v1alpha1", Kind: "Limitador"}:         limitadorStatus,
-	}
-	var required []schema.GroupVersionKind
-	for kind := range kinds {
-		required = append(required, kind)
+		authorinoKind: authorinoStatus,
+		limitadorKind: limitadorStatus,
 	}
 	h, err := host.Start(ctx, config, host.Config{
-		Name: "engine-operators", Scheme: runtime.NewScheme(), Requires: required,
+		Name: "engine-operators", Scheme: runtime.NewScheme(), Requires: []schema.GroupVersionKind{authorinoKind, limitadorKind},
 		Setup: func(_ context.Context, manager ctrl.Manager) error {
 			for kind, status := range kinds {
 				if err := report(manager, kind, status); err != nil {
