@@ -3,15 +3,7 @@
 
 package world
 
-import (
-	"context"
-	"encoding/json"
-	"fmt"
-	"io"
-	"net/http"
-	"net/url"
-	"time"
-)
+import "time"
 
 // What became of a request in the gateway, as a [Decision] tells.
 const (
@@ -104,44 +96,4 @@ func (d *Decision) Metadata() map[string]any {
 func (d *Decision) Identity() map[string]any {
 	identity, _ := d.Metadata()["identity"].(map[string]any)
 	return identity
-}
-
-// Decision is what the tenant's gateway did with a request; nil if it knows none of
-// that id.
-func (t *Tenant) Decision(ctx context.Context, id string) (*Decision, error) {
-	var found []Decision
-	if err := t.ask(ctx, http.MethodGet, "/decisions?id="+url.QueryEscape(id), &found); err != nil {
-		return nil, err
-	}
-	if len(found) == 0 {
-		return nil, nil
-	}
-	return &found[0], nil
-}
-
-// ask asks the gateway about itself.
-func (t *Tenant) ask(ctx context.Context, method, path string, into any) error {
-	request, err := http.NewRequestWithContext(ctx, method, "http://"+t.admin+path, http.NoBody)
-	if err != nil {
-		return err
-	}
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		return fmt.Errorf("ask the gateway of %s: %w", t, err)
-	}
-	defer func() { _ = response.Body.Close() }()
-	text, err := io.ReadAll(response.Body)
-	if err != nil {
-		return fmt.Errorf("ask the gateway of %s: %w", t, err)
-	}
-	if response.StatusCode/100 != 2 {
-		return fmt.Errorf("ask the gateway of %s: %s %s: %s", t, path, response.Status, text)
-	}
-	if into == nil {
-		return nil
-	}
-	if err := json.Unmarshal(text, into); err != nil {
-		return fmt.Errorf("ask the gateway of %s: %s: %w", t, path, err)
-	}
-	return nil
 }

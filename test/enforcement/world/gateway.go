@@ -34,7 +34,7 @@ func (t *Tenant) startGateway(ctx context.Context) error {
 		Args: append([]string{
 			"--kubeconfig=" + w.Stage.Env.Kubeconfig(), "--gateway=" + t.Gateway.String(),
 			"--listen=" + t.address, "--address-file=" + ready, "--tls-cert=" + certificate.CertFile, "--tls-key=" + certificate.KeyFile,
-			"--engine", "--authorino=" + w.Authorino.GRPC, "--admin-listen=" + t.admin,
+			"--engine", "--authorino=" + w.Authorino.GRPC, "--admin=" + t.admin,
 			"--backend-ca=" + certificate.CAFile, "--backend=" + installation.Namespace + "/" + t.Names.MaaSAPI() + "=https://" + api,
 			"--backend=" + stage.ModelNamespace + "/" + UpstreamService + "=" + w.Upstream.server.URL,
 		}, w.simulated()...),
@@ -43,7 +43,7 @@ func (t *Tenant) startGateway(ctx context.Context) error {
 		return err
 	}
 	w.onStop(func() error { return t.process.Stop(grace) })
-	return w.eventually(ctx, "the gateway of "+t.Name, func(context.Context) error {
+	return Eventually(ctx, "the gateway of "+t.Name, func(context.Context) error {
 		if !t.process.Alive() {
 			return fmt.Errorf("%w: %s", errEnded, t.process.Excerpt())
 		}

@@ -95,7 +95,7 @@ func (w *World) Create(ctx context.Context, objects ...client.Object) error {
 
 // Change changes an object as it is now.
 func Change[T client.Object](ctx context.Context, w *World, o T, how func(T)) error {
-	return w.eventually(ctx, fmt.Sprintf("a change of %T %s", o, client.ObjectKeyFromObject(o)), func(ctx context.Context) error {
+	return Eventually(ctx, fmt.Sprintf("a change of %T %s", o, client.ObjectKeyFromObject(o)), func(ctx context.Context) error {
 		if err := w.Admin.Get(ctx, client.ObjectKeyFromObject(o), o); err != nil {
 			return err
 		}
@@ -106,7 +106,7 @@ func Change[T client.Object](ctx context.Context, w *World, o T, how func(T)) er
 
 // AwaitModel waits until the model is ready to be served.
 func (w *World) AwaitModel(ctx context.Context, m Model) error {
-	return w.eventually(ctx, "model "+m.Name, func(ctx context.Context) error {
+	return Eventually(ctx, "model "+m.Name, func(ctx context.Context) error {
 		ref := &v1alpha1.MaaSModelRef{}
 		if err := w.Admin.Get(ctx, m.Key(), ref); err != nil {
 			return err
@@ -120,7 +120,7 @@ func (w *World) AwaitModel(ctx context.Context, m Model) error {
 
 // AwaitSubscription waits until a subscription is in a phase.
 func (w *World) AwaitSubscription(ctx context.Context, key types.NamespacedName, phase v1alpha1.Phase) error {
-	return w.eventually(ctx, "subscription "+key.String(), func(ctx context.Context) error {
+	return Eventually(ctx, "subscription "+key.String(), func(ctx context.Context) error {
 		s := &v1alpha1.MaaSSubscription{}
 		if err := w.Admin.Get(ctx, key, s); err != nil {
 			return err
@@ -142,7 +142,7 @@ func (m Model) Policies() map[schema.GroupVersionKind]types.NamespacedName {
 
 // AwaitEnforced waits until Kuadrant says that it enforces a policy as it is now.
 func (w *World) AwaitEnforced(ctx context.Context, kind schema.GroupVersionKind, key types.NamespacedName) error {
-	return w.eventually(ctx, kind.Kind+" "+key.String(), func(ctx context.Context) error {
+	return Eventually(ctx, kind.Kind+" "+key.String(), func(ctx context.Context) error {
 		policy := kuadrant.New(kind)
 		if err := w.Admin.Get(ctx, key, policy); err != nil {
 			return err
@@ -171,7 +171,7 @@ func (w *World) AwaitServed(ctx context.Context, r Request) error {
 
 // AwaitAnswer waits until a request is answered as wanted.
 func (w *World) AwaitAnswer(ctx context.Context, r Request, wanted func(Answer) bool) error {
-	return w.eventually(ctx, fmt.Sprintf("%s %s at %s", r.method(), r.Path, r.Tenant), func(ctx context.Context) error {
+	return Eventually(ctx, fmt.Sprintf("%s %s at %s", r.method(), r.Path, r.Tenant), func(ctx context.Context) error {
 		answer, err := w.Do(ctx, r)
 		if err != nil {
 			return err

@@ -98,7 +98,7 @@ func (t *Tenant) request(ctx context.Context) error {
 		o.Spec.OIDC = t.settings()
 		return t.world.Create(ctx, o)
 	}
-	return t.world.eventually(ctx, "the default tenant", func(ctx context.Context) error {
+	return Eventually(ctx, "the default tenant", func(ctx context.Context) error {
 		if err := t.world.Admin.Get(ctx, client.ObjectKeyFromObject(o), o); err != nil {
 			return err
 		}
@@ -109,7 +109,7 @@ func (t *Tenant) request(ctx context.Context) error {
 
 // await waits until everything of the tenant works.
 func (t *Tenant) await(ctx context.Context) error {
-	return t.world.eventually(ctx, "tenant "+t.Name, func(ctx context.Context) error {
+	return Eventually(ctx, "tenant "+t.Name, func(ctx context.Context) error {
 		o := t.object()
 		if err := t.world.Admin.Get(ctx, client.ObjectKeyFromObject(o), o); err != nil {
 			return err

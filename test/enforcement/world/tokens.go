@@ -44,6 +44,11 @@ func (w *World) ClusterToken(ctx context.Context, namespace, name string, audien
 	return request.Status.Token, nil
 }
 
+// RemoveAccount deletes a ServiceAccount, whose tokens are worth nothing from then on.
+func (w *World) RemoveAccount(ctx context.Context, namespace, name string) error {
+	return w.Admin.Delete(ctx, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}})
+}
+
 // Claims are those of an honest token of the tenant's provider for the tenant's client,
 // to start from for one that lies. Without groups there is no such claim.
 func (t *Tenant) Claims(user string, groups ...string) engines.Claims {
@@ -77,13 +82,21 @@ func (t *Tenant) Revoke(ctx context.Context, token, id string) error {
 
 // Expire lets the time of an API key be over, which cannot be asked for.
 func (w *World) Expire(ctx context.Context, id string) error {
-	const query = `UPDATE api_keys SET expires_at = now() - interval '1 minute' WHERE id = $1`
+	return w.alter(ctx, `UPDATE api_keys SET expires_at = now() - interval '1 minute' WHERE id = $1`, id)
+}
+
+// Unbind takes an API key's subscription away, as earlier releases had keys without.
+func (w *World) Unbind(ctx context.Context, id string) error {
+	return w.alter(ctx, `UPDATE api_keys SET subscription = '' WHERE id = $1`, id)
+}
+
+func (w *World) alter(ctx context.Context, query, id string) error {
 	tag, err := w.parts.Rows.Exec(ctx, query, id)
 	if err == nil && tag.RowsAffected() != 1 {
 		err = fmt.Errorf("there are %d such keys", tag.RowsAffected())
 	}
 	if err != nil {
-		return fmt.Errorf("let key %s expire: %w", id, err)
+		return fmt.Errorf("alter key %s: %w", id, err)
 	}
 	return nil
 }

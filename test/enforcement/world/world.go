@@ -227,8 +227,8 @@ func (w *World) transport(address string) *http.Transport {
 	}
 }
 
-// eventually tries again until there is no error; the last one is told.
-func (w *World) eventually(ctx context.Context, what string, try func(context.Context) error) error {
+// Eventually tries again until there is no error; the last one is told.
+func Eventually(ctx context.Context, what string, try func(context.Context) error) error {
 	var last error
 	err := wait.PollUntilContextTimeout(ctx, poll, patience, true, func(ctx context.Context) (bool, error) {
 		last = try(ctx)
