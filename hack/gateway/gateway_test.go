@@ -103,7 +103,8 @@ func serving(t *testing.T, change ...func(*settings)) front {
 	if err := watch(ctx, client, routes, log); err != nil {
 		t.Fatal(err)
 	}
-	p := newProxy(routes, who, s.backends, trust(nil, false), log)
+	p := newProxy(routes, s.backends, trust(nil, false), log)
+	p.who = who
 	server := httptest.NewTLSServer(p)
 	t.Cleanup(server.Close)
 	t.Cleanup(p.transport.CloseIdleConnections)

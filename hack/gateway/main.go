@@ -2,16 +2,20 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Command gateway is a STAND-IN for the gateway in front of maas-api and the
-// models, for development and tests on one machine. It is no gateway: it has no
-// rate limits, one listener, and an identity table instead of an authorization
-// server. Never run it where somebody else can reach it; it listens on loopback
-// addresses only.
+// models, for development and tests on one machine. It is no gateway: it has one
+// listener, and an identity table instead of an authorization server and limits, or
+// else what it is told by generated configuration. Never run it where somebody else
+// can reach it; it listens on loopback addresses only.
 //
 // What it does as a gateway does: it terminates TLS, routes by the HTTPRoute
 // objects of one Gateway that it watches on the API server, rewrites paths, adds
 // the headers a gateway adds, and asks maas-api's callbacks before it lets a
-// request pass. Who is calling is decided behind the interface [Identifier], so
-// that a real authorization server can take that place.
+// request pass. Who is calling is decided behind the interface [Identifier].
+//
+// With --engine it holds no rule at all. It executes what kuadrant-operator has
+// generated for the gateway, as the proxy's filter and Limitador would, of which
+// the packages filter and limiter are stand-ins, and asks a real Authorino. Without
+// that configuration everything passes, as through a proxy without its filter.
 package main
 
 import (
@@ -23,14 +27,17 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"net"
 	"net/http"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
 
+	authv3 "github.com/envoyproxy/go-control-plane/envoy/service/auth/v3"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/tools/clientcmd"
 )
@@ -43,8 +50,14 @@ and guards a model's route as the AuthPolicy generated for the model says which
 targets that route; a route without one is refused.
 
 Usage: gateway-standin --kubeconfig FILE --maas-api URL --identities FILE [flags]
+       gateway-standin --kubeconfig FILE --engine --authorino HOST:PORT [flags]
 
-The file of identities maps credentials (what follows "Bearer ") to callers:
+With --engine, the policies are not read. Requests are judged by what
+kuadrant-operator generated of them alone: the filter's configuration in EnvoyFilter
+kuadrant-<gateway>, and the limits of the Limitador. Without an EnvoyFilter every
+request passes; one that cannot be executed refuses every request.
+
+Without it, the file of identities maps credentials (what follows "Bearer ") to callers:
 
   alice-token: {username: alice, groups: [data-science]}
   robot-token: {username: robot, groups: [], subscription: gold}
@@ -65,6 +78,9 @@ type settings struct {
 	backends                     backendFlag
 	backendCA                    string
 	insecure, keyHeader          bool
+
+	engine                                 bool
+	authorino, limitador, admin, adminFile string
 }
 
 func main() {
@@ -101,6 +117,11 @@ func parse(args []string, out io.Writer) (settings, error) {
 	f.Var(&s.backends, "backend", "`place` of a backend of the routes, <namespace>/<service>[:<port>]=http[s]://127.0.0.1:<port>; repeat it for each")
 	f.StringVar(&s.backendCA, "backend-ca", "", "`file` with the authorities of https backends")
 	f.BoolVar(&s.insecure, "backend-insecure", false, "do not verify certificates of backends and of maas-api, as the product's own DestinationRule does not")
+	f.BoolVar(&s.engine, "engine", false, "judge requests by generated configuration alone")
+	f.StringVar(&s.authorino, "authorino", "", "loopback `address` of Authorino's gRPC interface (required with --engine)")
+	f.StringVar(&s.limitador, "limitador", "kuadrant-system/limitador", "`<namespace>/<name>` of the Limitador whose limits --engine evaluates")
+	f.StringVar(&s.admin, "admin", "", "loopback `address` at which --engine tells tests what it decided and counted; port 0 takes a free one")
+	f.StringVar(&s.adminFile, "admin-address-file", "", "`file` to write the address of --admin to, once it is served")
 	f.BoolVar(&s.keyHeader, "key-header", false, "accept API keys in X-Api-Key on the routes of maas-api too")
 	if err := f.Parse(args); err != nil {
 		return s, err
@@ -108,15 +129,45 @@ func parse(args []string, out io.Writer) (settings, error) {
 	if f.NArg() > 0 {
 		return s, fmt.Errorf("there is no argument %q: see --help", f.Arg(0))
 	}
-	for name, value := range map[string]string{"kubeconfig": s.kubeconfig, "maas-api": s.api, "identities": s.identities} {
-		if value == "" {
-			return s, fmt.Errorf("--%s is required: see --help", name)
-		}
+	if err := s.complete(); err != nil {
+		return s, err
 	}
 	if (s.cert == "") != (s.key == "") {
 		return s, errors.New("--tls-cert and --tls-key belong together")
 	}
 	return s, onlyLoopback("--listen", s.listen)
+}
+
+// complete tells what is missing, or makes no sense together.
+func (s settings) complete() error {
+	required := map[string]string{"kubeconfig": s.kubeconfig, "maas-api": s.api, "identities": s.identities}
+	useless := map[string]string{"authorino": s.authorino, "admin": s.admin, "admin-address-file": s.adminFile}
+	if s.engine {
+		required = map[string]string{"kubeconfig": s.kubeconfig, "authorino": s.authorino}
+		useless = map[string]string{"maas-api": s.api, "maas-api-ca": s.apiCA, "identities": s.identities}
+	}
+	for _, name := range slices.Sorted(maps.Keys(required)) {
+		if required[name] == "" {
+			return fmt.Errorf("--%s is required: see --help", name)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(useless)) {
+		if useless[name] != "" {
+			return fmt.Errorf("--%s has no meaning with --engine=%t: see --help", name, s.engine)
+		}
+	}
+	if s.engine && strings.Count(s.limitador, "/") != 1 {
+		return fmt.Errorf("--limitador %q is no name: write <namespace>/<name>", s.limitador)
+	}
+	if s.authorino != "" {
+		if err := onlyLoopback("--authorino", s.authorino); err != nil {
+			return err
+		}
+	}
+	if s.admin != "" {
+		return onlyLoopback("--admin", s.admin)
+	}
+	return nil
 }
 
 // onlyLoopback refuses addresses that others can reach.
@@ -137,10 +188,6 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 		return err
 	}
 	log := slog.New(slog.NewJSONHandler(out, nil))
-	who, err := newTable(s, log)
-	if err != nil {
-		return err
-	}
 	backendRoots, err := roots(s.backendCA)
 	if err != nil {
 		return err
@@ -153,13 +200,40 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("make a client: %w", err)
 	}
-	routes := &routing{gateway: s.gateway, apiName: s.apiName}
-	p := newProxy(routes, who, s.backends, trust(backendRoots, s.insecure), log)
+	p := newProxy(&routing{gateway: s.gateway, apiName: s.apiName}, s.backends, trust(backendRoots, s.insecure), log)
 	defer p.transport.CloseIdleConnections()
-	if err := watch(ctx, client, routes, log); err != nil {
+	if s.engine {
+		return runEngine(ctx, s, p, client, log)
+	}
+	if p.who, err = newTable(s, log); err != nil {
+		return err
+	}
+	if err := watch(ctx, client, p.routes, log); err != nil {
 		return err
 	}
 	return serve(ctx, s, p, log)
+}
+
+// runEngine executes generated configuration until the context ends.
+func runEngine(ctx context.Context, s settings, p *proxy, client dynamic.Interface, log *slog.Logger) error {
+	connection, err := dialAuthorization(s.authorino)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = connection.Close() }()
+	e, err := newEngine(p, authv3.NewAuthorizationClient(connection), log)
+	if err != nil {
+		return err
+	}
+	if err := e.watch(ctx, client, s); err != nil {
+		return err
+	}
+	if s.admin != "" {
+		if err := e.serveAdmin(ctx, s); err != nil {
+			return err
+		}
+	}
+	return serve(ctx, s, e, log)
 }
 
 // serve serves until the context ends.

@@ -56,15 +56,15 @@ func (b backendFlag) find(name string) *url.URL {
 // proxy is the data path: find the route, ask who is calling, rewrite, forward.
 type proxy struct {
 	routes    *routing
-	who       Identifier
+	who       Identifier // Not with --engine.
 	backends  backendFlag
 	transport *http.Transport
 	log       *slog.Logger
 }
 
-func newProxy(routes *routing, who Identifier, backends backendFlag, trusted *tls.Config, log *slog.Logger) *proxy {
+func newProxy(routes *routing, backends backendFlag, trusted *tls.Config, log *slog.Logger) *proxy {
 	return &proxy{
-		routes: routes, who: who, backends: backends, log: log,
+		routes: routes, backends: backends, log: log,
 		transport: &http.Transport{TLSClientConfig: trusted, MaxIdleConnsPerHost: 100, DisableCompression: true},
 	}
 }
@@ -74,7 +74,7 @@ func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	asked := normal(r.URL)
 	target := p.routes.find(r, hostOf(r), asked)
 	if target == nil {
-		http.Error(w, "no HTTPRoute matches", http.StatusNotFound)
+		http.Error(w, noRoute, http.StatusNotFound)
 		return
 	}
 	set, refusal := p.identify(r, target, asked)
@@ -89,32 +89,66 @@ func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			header.Set(name, value)
 		}
 	}
-	for _, name := range []string{"Connection", "Keep-Alive", "Proxy-Connection", "Transfer-Encoding", "Upgrade"} {
-		header.Del(name) // They are about this connection.
+	arrive(header, r)
+	p.forward(w, r, passage{target: target, asked: asked, header: header})
+}
+
+const noRoute = "no HTTPRoute matches"
+
+// passage is a request that may pass.
+type passage struct {
+	target *target
+	asked  string // The path, escaped and normal, before the route rewrites it.
+	header http.Header
+	// reply is shown the backend's reply, failed the status that stands for one.
+	reply  func(*http.Response)
+	failed func(status int)
+}
+
+// forward rewrites a request as its route says and passes it to the backend.
+func (p *proxy) forward(w http.ResponseWriter, r *http.Request, to passage) {
+	fail := func(message string, status int) {
+		if to.failed != nil {
+			to.failed(status)
+		}
+		http.Error(w, message, status)
 	}
-	wanted, host, err := target.rewrite(asked, r.Host, header)
+	if to.target == nil {
+		fail(noRoute, http.StatusNotFound)
+		return
+	}
+	wanted, host, err := to.target.rewrite(to.asked, r.Host, to.header)
 	if err != nil {
-		http.Error(w, err.Error(), http.StatusInternalServerError)
+		fail(err.Error(), http.StatusInternalServerError)
 		return
 	}
-	backend := p.backends.find(target.backend())
+	name := to.target.backend()
+	backend := p.backends.find(name)
 	if backend == nil {
-		p.log.Warn("A backend is not known: name it with --backend", "backend", target.backend(), "known", p.backends.String())
-		http.Error(w, fmt.Sprintf("the stand-in does not know where backend %s is: name it with --backend", target.backend()), http.StatusServiceUnavailable)
+		p.log.Warn("A backend is not known: name it with --backend", "backend", name, "known", p.backends.String())
+		fail(fmt.Sprintf("the stand-in does not know where backend %s is: name it with --backend", name), http.StatusServiceUnavailable)
 		return
 	}
-	mark(header, r, asked, wanted)
+	if to.asked != wanted {
+		to.header.Set(headerOriginalPath, withQuery(to.asked, r.URL.RawQuery))
+	}
 	(&httputil.ReverseProxy{
 		Transport: p.transport, FlushInterval: -1,
 		Rewrite: func(pr *httputil.ProxyRequest) {
-			pr.Out.Header = header
+			pr.Out.Header = to.header
 			pr.Out.Host = host
 			pr.Out.URL = &url.URL{Scheme: backend.Scheme, Host: backend.Host, RawQuery: pr.In.URL.RawQuery, RawPath: wanted}
 			pr.Out.URL.Path, _ = url.PathUnescape(wanted) // It was escaped by the standard library.
 		},
-		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, err error) {
-			p.log.Warn("Forwarding failed", "backend", target.backend(), "error", err)
-			http.Error(w, "the backend does not answer", http.StatusServiceUnavailable)
+		ModifyResponse: func(response *http.Response) error {
+			if to.reply != nil {
+				to.reply(response)
+			}
+			return nil
+		},
+		ErrorHandler: func(_ http.ResponseWriter, _ *http.Request, err error) {
+			p.log.Warn("Forwarding failed", "backend", name, "error", err)
+			fail("the backend does not answer", http.StatusServiceUnavailable)
 		},
 	}).ServeHTTP(w, r)
 }
@@ -138,8 +172,18 @@ func (p *proxy) identify(r *http.Request, t *target, asked string) (map[string]s
 	}
 }
 
-// mark adds what a gateway adds, beside what the client sent.
-func mark(header http.Header, r *http.Request, asked, wanted string) {
+// Headers that a gateway adds.
+const (
+	headerRequestID    = "X-Request-Id"
+	headerOriginalPath = "X-Envoy-Original-Path"
+)
+
+// arrive does to headers what a gateway does when a request arrives: what is about
+// the connection goes, and it adds where the request comes from and an identity.
+func arrive(header http.Header, r *http.Request) {
+	for _, name := range []string{"Connection", "Keep-Alive", "Proxy-Connection", "Transfer-Encoding", "Upgrade"} {
+		header.Del(name)
+	}
 	client, _, err := net.SplitHostPort(r.RemoteAddr)
 	if err != nil {
 		client = r.RemoteAddr
@@ -149,15 +193,16 @@ func mark(header http.Header, r *http.Request, asked, wanted string) {
 	}
 	header.Set("X-Forwarded-For", client)
 	header.Set("X-Forwarded-Proto", "https")
-	if header.Get("X-Request-Id") == "" {
-		header.Set("X-Request-Id", strings.ToLower(rand.Text()))
+	if header.Get(headerRequestID) == "" {
+		header.Set(headerRequestID, strings.ToLower(rand.Text()))
 	}
-	if asked != wanted {
-		if r.URL.RawQuery != "" {
-			asked += "?" + r.URL.RawQuery
-		}
-		header.Set("X-Envoy-Original-Path", asked)
+}
+
+func withQuery(path, query string) string {
+	if query == "" {
+		return path
 	}
+	return path + "?" + query
 }
 
 // normal is the escaped path with its dot segments resolved, as a gateway does

@@ -43,11 +43,18 @@ type guard struct {
 // once it is for the first time.
 func watch(ctx context.Context, client dynamic.Interface, into *routing, log *slog.Logger) error {
 	factory := dynamicinformer.NewDynamicSharedInformerFactory(client, 0)
-	routes, policies := factory.ForResource(routeResource), factory.ForResource(policyResource)
-	refresh := func() {
-		targets := compile(decode(routes.Informer().GetStore().List(), log), into.gateway, into.apiName, guardsOf(policies.Informer().GetStore().List()))
+	routes, policies := factory.ForResource(routeResource).Informer(), factory.ForResource(policyResource).Informer()
+	return follow(ctx, func() {
+		targets := compile(decode(routes.GetStore().List(), log), into.gateway, into.apiName, guardsOf(policies.GetStore().List()))
 		into.targets.Store(&targets)
-	}
+	}, map[string]cache.SharedIndexInformer{nameOf(routeResource): routes, nameOf(policyResource): policies})
+}
+
+func nameOf(r schema.GroupVersionResource) string { return r.Resource + "." + r.Group }
+
+// follow runs informers and refreshes something made of their objects: before it
+// returns, and after every change until the context ends.
+func follow(ctx context.Context, refresh func(), informers map[string]cache.SharedIndexInformer) error {
 	changed := make(chan struct{}, 1)
 	notice := func() {
 		select {
@@ -55,19 +62,19 @@ func watch(ctx context.Context, client dynamic.Interface, into *routing, log *sl
 		default: // A refresh is due already.
 		}
 	}
-	for _, informer := range []cache.SharedIndexInformer{routes.Informer(), policies.Informer()} {
+	starting, cancel := context.WithTimeout(ctx, syncTimeout)
+	defer cancel()
+	for _, informer := range informers {
 		if _, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
 			AddFunc: func(any) { notice() }, UpdateFunc: func(any, any) { notice() }, DeleteFunc: func(any) { notice() },
 		}); err != nil {
 			return fmt.Errorf("watch objects: %w", err)
 		}
+		go informer.RunWithContext(ctx)
 	}
-	factory.Start(ctx.Done())
-	starting, cancel := context.WithTimeout(ctx, syncTimeout)
-	defer cancel()
-	for resource, synced := range factory.WaitForCacheSync(starting.Done()) {
-		if !synced {
-			return errors.Join(ctx.Err(), fmt.Errorf("read %s.%s from the API server: is the API server there, and are its CRDs installed?", resource.Resource, resource.Group))
+	for name, informer := range informers {
+		if !cache.WaitForCacheSync(starting.Done(), informer.HasSynced) {
+			return errors.Join(ctx.Err(), fmt.Errorf("read %s from the API server: is the API server there, and are its CRDs installed?", name))
 		}
 	}
 	refresh()

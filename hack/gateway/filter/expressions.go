@@ -1,0 +1,199 @@
+// Copyright The maas-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package filter
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/google/cel-go/cel"
+	"github.com/google/cel-go/common/ast"
+	"github.com/google/cel-go/common/types"
+	"github.com/google/cel-go/common/types/ref"
+	"github.com/google/cel-go/ext"
+	"github.com/google/cel-go/parser"
+)
+
+// replyVariable holds what expressions ask of the body of the reply. No expression
+// can name it.
+const (
+	replyVariable = "@reply"
+	replyFunction = "responseBodyJSON"
+)
+
+// functions are those that the filter knows beside operators and macros: what its
+// CEL library brings, string functions, and access to the body of the reply. Others,
+// also such as another evaluator has, are an error.
+var functions = []string{
+	"bytes", "contains", "double", "duration", "endsWith", "int", "matches", "size", "startsWith", "string", "timestamp", "uint",
+	"getDate", "getDayOfMonth", "getDayOfWeek", "getDayOfYear", "getFullYear", "getHours", "getMilliseconds", "getMinutes", "getMonth", "getSeconds",
+	"charAt", "indexOf", "join", "lastIndexOf", "lowerAscii", "replace", "split", "substring", "trim", "upperAscii",
+}
+
+// attributes are those of a request that the stand-in can tell, by their root.
+var attributes = map[string][]string{
+	"request": {
+		"headers", "host", "id", "method", "path", "protocol", "query", "referer", "scheme", "size", "time", "url_path", "useragent",
+	},
+	"source":      {"address", "port", "remote_address"},
+	"destination": {"address", "port"},
+	"connection":  {"mtls", "requested_server_name", "tls_version"},
+}
+
+// expression is a CEL expression that can be evaluated.
+type expression struct {
+	text    string
+	program cel.Program
+	// reply lists what it needs of the body of the reply, as JSON pointers.
+	reply []string
+}
+
+// Expressions compiles and remembers expressions: generated configurations repeat
+// them for every route, and change in parts.
+type Expressions struct {
+	env *cel.Env
+
+	mu    sync.Mutex
+	known map[string]*expression
+}
+
+// maxKnown bounds the memory of a long run.
+const maxKnown = 20_000
+
+// NewExpressions makes an empty set.
+func NewExpressions() (*Expressions, error) {
+	options := []cel.EnvOption{
+		ext.Strings(ext.StringsVersion(2)), cel.Variable("auth", cel.DynType), cel.Variable(replyVariable, cel.MapType(cel.StringType, cel.DynType)),
+		cel.Macros(parser.NewGlobalMacro(replyFunction, 1, expandReply)),
+	}
+	for root := range attributes {
+		options = append(options, cel.Variable(root, cel.DynType))
+	}
+	env, err := cel.NewEnv(options...)
+	if err != nil {
+		return nil, fmt.Errorf("make the environment of the filter: %w", err)
+	}
+	return &Expressions{env: env, known: map[string]*expression{}}, nil
+}
+
+// expandReply turns responseBodyJSON("/a/b") into a look-up. Only literals can be
+// looked up, because the filter collects them before there is a reply.
+func expandReply(factory parser.ExprHelper, _ ast.Expr, args []ast.Expr) (ast.Expr, *cel.Error) {
+	if args[0].Kind() != ast.LiteralKind || args[0].AsLiteral().Type() != types.StringType {
+		return nil, factory.NewError(args[0].ID(), replyFunction+" takes a literal text")
+	}
+	return factory.NewCall("_[_]", factory.NewIdent(replyVariable), args[0]), nil
+}
+
+// predicate compiles an expression that must yield a boolean.
+func (e *Expressions) predicate(text string) (*expression, error) { return e.compile(text, true) }
+
+// value compiles any expression.
+func (e *Expressions) value(text string) (*expression, error) { return e.compile(text, false) }
+
+func (e *Expressions) compile(text string, predicate bool) (*expression, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	key := fmt.Sprint(predicate, " ", text)
+	if x := e.known[key]; x != nil {
+		return x, nil
+	}
+	checked, issues := e.env.Compile(text)
+	if err := issues.Err(); err != nil {
+		return nil, fmt.Errorf("expression %q: %w", text, err)
+	}
+	if kind := checked.OutputType(); predicate && !kind.IsExactType(cel.BoolType) && !kind.IsExactType(cel.DynType) {
+		return nil, fmt.Errorf("predicate %q is of type %s", text, kind)
+	}
+	x := &expression{text: text}
+	if err := x.inspect(checked.NativeRep().Expr()); err != nil {
+		return nil, fmt.Errorf("expression %q: %w", text, err)
+	}
+	program, err := e.env.Program(checked)
+	if err != nil {
+		return nil, fmt.Errorf("expression %q: %w", text, err)
+	}
+	x.program = program
+	if len(e.known) >= maxKnown {
+		clear(e.known)
+	}
+	e.known[key] = x
+	return x, nil
+}
+
+// inspect collects what is asked of the reply and refuses functions and attributes
+// that are not known: a request must not be judged by something that is never there.
+func (x *expression) inspect(root ast.Expr) (err error) {
+	inner := map[int64]bool{} // Operands that are part of something already judged.
+	refuse := func(format string, args ...any) {
+		if err == nil {
+			err = fmt.Errorf(format, args...)
+		}
+	}
+	ast.PreOrderVisit(root, ast.NewExprVisitor(func(e ast.Expr) {
+		switch e.Kind() {
+		case ast.CallKind:
+			call := e.AsCall()
+			name := call.FunctionName()
+			if !isOperator(name) && !slices.Contains(functions, name) {
+				refuse("the function %q is not known", name)
+			}
+			if args := call.Args(); name == "_[_]" && args[0].Kind() == ast.IdentKind && args[0].AsIdent() == replyVariable {
+				if pointer := string(args[1].AsLiteral().(types.String)); !slices.Contains(x.reply, pointer) {
+					x.reply = append(x.reply, pointer)
+				}
+			}
+		case ast.SelectKind:
+			operand := e.AsSelect().Operand()
+			if operand.Kind() != ast.IdentKind {
+				return
+			}
+			if known, ok := attributes[operand.AsIdent()]; ok {
+				inner[operand.ID()] = true
+				if field := e.AsSelect().FieldName(); !slices.Contains(known, field) {
+					refuse("the attribute %s.%s is not known", operand.AsIdent(), field)
+				}
+			}
+		case ast.IdentKind:
+			if _, ok := attributes[e.AsIdent()]; ok && !inner[e.ID()] {
+				refuse("%s is used as a whole: name its attributes", e.AsIdent())
+			}
+		}
+	}))
+	return err
+}
+
+// isOperator tells the names of operators, and of what macros expand to.
+func isOperator(name string) bool {
+	return strings.Contains(name, "_") && !strings.ContainsAny(name, "abcdefghijklmnopqrstuvwxyz") || strings.HasPrefix(name, "@")
+}
+
+// eval evaluates the expression for a stream.
+func (x *expression) eval(s *Stream) (ref.Val, error) {
+	for _, pointer := range x.reply {
+		if _, ok := s.reply[pointer]; !ok {
+			return nil, fmt.Errorf("the reply holds no %s", pointer)
+		}
+	}
+	value, _, err := x.program.Eval(s.variables())
+	if err != nil {
+		return nil, fmt.Errorf("expression %q: %w", x.text, err)
+	}
+	return value, nil
+}
+
+// holds evaluates a predicate.
+func (x *expression) holds(s *Stream) (bool, error) {
+	value, err := x.eval(s)
+	if err != nil {
+		return false, err
+	}
+	b, ok := value.(types.Bool)
+	if !ok {
+		return false, fmt.Errorf("predicate %q yields a value of type %s", x.text, value.Type().TypeName())
+	}
+	return bool(b), nil
+}
