@@ -1,0 +1,207 @@
+// Copyright The maas-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package cases
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/opendatahub-io/maas-operator/test/enforcement/world"
+)
+
+// Place is what a request meets at the gateway.
+type Place string
+
+// The places, each with a generated policy of its own.
+const (
+	// ModelRoute is the route of a model, with the model's policies.
+	ModelRoute Place = "the route of a model"
+	// ServiceRoute is the route to maas-api.
+	ServiceRoute Place = "the route to maas-api"
+	// Elsewhere is everything else: the Gateway's own policies are for it.
+	Elsewhere Place = "what no other policy is for"
+)
+
+// Case is a request, and what must become of it.
+type Case struct {
+	// Name says who asks for what, Rows which failures of others it is about.
+	Name string
+	Rows []string
+	// At is what the request meets.
+	At Place
+	// Only, unless nil, tells whether the case is one of a tenant's.
+	Only func(*Side) bool
+	// Ask makes the request.
+	Ask func(context.Context, *Side) (world.Request, error)
+	// Want is what must become of it.
+	Want func(*Side) Verdict
+}
+
+// Verdict is what must become of a request.
+type Verdict struct {
+	Status int
+	// Reason and Body are those of a refusal, to the letter; Type is its media type.
+	Reason, Body, Type string
+	// Challenged tells whether the answer says how to log in.
+	Challenged bool
+	// Reaches tells whether the request gets to the model.
+	Reaches bool
+	// Headers are what the model sees, to the letter; nil: it must see no such header.
+	Headers map[string][]string
+	// Identity is what limits and telemetry know of the caller.
+	Identity map[string]any
+	// Further looks at the answer itself.
+	Further func(world.Answer) error
+}
+
+// Problem is something that is not as it must be.
+type Problem struct{ What, Want, Got string }
+
+// String is for failure messages.
+func (p Problem) String() string { return fmt.Sprintf("%s: want %s, got %s", p.What, p.Want, p.Got) }
+
+// Run sends the request of a case and returns what is not as it must be.
+func (c Case) Run(ctx context.Context, s *Side) (world.Answer, []Problem, error) {
+	request, err := c.Ask(ctx, s)
+	if err != nil {
+		return world.Answer{}, nil, fmt.Errorf("%s at %s: %w", c.Name, s.Tenant, err)
+	}
+	answer, err := s.world.Do(ctx, request)
+	if err != nil {
+		return answer, nil, fmt.Errorf("%s at %s: %w", c.Name, s.Tenant, err)
+	}
+	return answer, slices.Concat(c.Want(s).compare(answer), leaks(request, answer)), nil
+}
+
+// Holds tells whether the case is one of a tenant's.
+func (c Case) Holds(s *Side) bool { return c.Only == nil || c.Only(s) }
+
+// compare finds what differs from the verdict.
+func (v Verdict) compare(a world.Answer) []Problem {
+	var all problems
+	if v.Status != anyStatus {
+		all.differ("status", v.Status, a.Status)
+		all.differ("reaches the model", v.Reaches, a.Reached != nil)
+	}
+	if v.Reason != "" || v.Body != "" {
+		all.differ("X-Ext-Auth-Reason", v.Reason, a.Reason())
+		all.differ("body", v.Body, strings.TrimSpace(a.Body))
+	}
+	if v.Type != "" {
+		media, _, _ := strings.Cut(a.Header.Get("Content-Type"), ";")
+		all.differ("Content-Type", v.Type, media)
+	}
+	if v.Status == http.StatusUnauthorized {
+		all.differ("says how to log in", v.Challenged, a.Header.Get("WWW-Authenticate") != "")
+	}
+	if a.Reached != nil {
+		for name, want := range v.Headers {
+			all.differ("header "+name+" at the model", want, a.Reached.Header.Values(name))
+		}
+	}
+	if v.Identity != nil {
+		v.compareIdentity(a, &all)
+	}
+	if v.Further != nil {
+		if err := v.Further(a); err != nil {
+			all.found = append(all.found, Problem{What: "answer", Want: "as described", Got: err.Error()})
+		}
+	}
+	return all.found
+}
+
+// compareIdentity compares the whole of what is known of the caller.
+func (v Verdict) compareIdentity(a world.Answer, all *problems) {
+	got := a.Decision.Identity()
+	names := map[string]bool{}
+	for name := range v.Identity {
+		names[name] = true
+	}
+	for name := range got {
+		names[name] = true
+	}
+	sorted := make([]string, 0, len(names))
+	for name := range names {
+		sorted = append(sorted, name)
+	}
+	slices.Sort(sorted)
+	for _, name := range sorted {
+		want, wanted := v.Identity[name]
+		value, known := got[name]
+		switch {
+		case wanted != known:
+			all.differ("auth.identity."+name+" is there", wanted, known)
+		case matches(want, value):
+		default:
+			all.differ("auth.identity."+name, want, value)
+		}
+	}
+	for name := range a.Decision.Metadata() {
+		if name != "identity" {
+			all.differ("metadata "+name+" is there", false, true)
+		}
+	}
+}
+
+// anything is a value that is known from nowhere else.
+type anything struct{}
+
+// including is an object with at least these fields.
+type including map[string]any
+
+// matches compares values as JSON has them.
+func matches(want, got any) bool {
+	switch w := want.(type) {
+	case anything:
+		return got != nil && got != ""
+	case including:
+		object, _ := got.(map[string]any)
+		for name, value := range w {
+			if !matches(value, object[name]) {
+				return false
+			}
+		}
+		return object != nil
+	default:
+		return reflect.DeepEqual(asJSON(want), asJSON(got))
+	}
+}
+
+func asJSON(value any) any {
+	text, err := json.Marshal(value)
+	if err != nil {
+		return value
+	}
+	var out any
+	if json.Unmarshal(text, &out) != nil {
+		return value
+	}
+	return out
+}
+
+// problems collects what differs.
+type problems struct{ found []Problem }
+
+func (p *problems) differ(what string, want, got any) {
+	if !reflect.DeepEqual(asJSON(want), asJSON(got)) {
+		p.found = append(p.found, Problem{What: what, Want: show(want), Got: show(got)})
+	}
+}
+
+func show(value any) string {
+	const most = 300
+	text, err := json.Marshal(value)
+	if err != nil {
+		text = fmt.Append(nil, value)
+	}
+	if len(text) > most {
+		return string(text[:most]) + "…"
+	}
+	return string(text)
+}

@@ -1,0 +1,88 @@
+// Copyright The maas-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package cases
+
+import "github.com/opendatahub-io/maas-operator/test/enforcement/world"
+
+// subscriptions are callers who may choose what they pay with, or have nothing to.
+func subscriptions() []Case {
+	token := func(model func(Models) world.Model, lines ...world.Header) askFunc {
+		return ask(func(s *Side) world.Request {
+			return s.chat(model(s.Models), append(world.Bearer(s.Tokens.Olga), lines...)...)
+		})
+	}
+	choose := func(name string) []world.Header { return world.Headers(headerSubscription, name) }
+	several := func(m Models) world.Model { return m.Several }
+	granite := func(m Models) world.Model { return m.Granite }
+	notYours := refused("access_denied", "access denied to requested subscription")
+	rows := []string{"A24"}
+	return []Case{
+		{
+			Name: "a token with several subscriptions to choose from, and none chosen", At: ModelRoute, Ask: token(several),
+			Want: refused("multiple_subscriptions", "user has access to multiple subscriptions, must specify subscription using X-MaaS-Subscription header"),
+		},
+		{
+			Name: "a token that chooses one subscription", At: ModelRoute, Ask: token(several, choose(silver)...),
+			Want: func(s *Side) Verdict { return s.passes(s.olga(), s.Models.Several, silver) },
+		},
+		{
+			Name: "a token that chooses the other subscription", At: ModelRoute, Ask: token(several, choose(bronze)...),
+			Want: func(s *Side) Verdict { return s.passes(s.olga(), s.Models.Several, bronze) },
+		},
+		{
+			Name: "a token that chooses a subscription by its whole name", At: ModelRoute,
+			Ask: ask(func(s *Side) world.Request {
+				return s.chat(s.Models.Several, append(world.Bearer(s.Tokens.Olga), choose(s.key(silver))...)...)
+			}),
+			Want: func(s *Side) Verdict { return s.passes(s.olga(), s.Models.Several, silver) },
+		},
+		{
+			Name: "a token that chooses a subscription in small letters", At: ModelRoute,
+			Ask:  token(several, world.Headers("x-maas-subscription", bronze)...),
+			Want: func(s *Side) Verdict { return s.passes(s.olga(), s.Models.Several, bronze) },
+		},
+		{Name: "a token that chooses what there is not", Rows: rows, At: ModelRoute, Ask: token(several, choose("secret")...), Want: notYours},
+		{Name: "a token that chooses what is somebody else's", Rows: rows, At: ModelRoute, Ask: token(several, choose(strange)...), Want: notYours},
+		{
+			Name: "a token that chooses what is another tenant's", Rows: rows, At: ModelRoute, Want: notYours,
+			Ask: ask(func(s *Side) world.Request {
+				return s.chat(s.Models.Several, append(world.Bearer(s.Tokens.Olga), choose(s.Other.key(silver))...)...)
+			}),
+		},
+		{
+			Name: "a token that chooses two subscriptions", At: ModelRoute,
+			Ask: token(several, world.Headers(headerSubscription, silver, headerSubscription, bronze)...), Want: refused("access_denied", notAName),
+		},
+		{
+			Name: "a token that chooses with words that are no name", At: ModelRoute, Ask: token(several, choose(`silver" or true or "`)...),
+			Want: refused("access_denied", notAName),
+		},
+		{
+			Name: "a token that chooses a subscription without the model", At: ModelRoute, Ask: token(granite, choose(silver)...),
+			Want: refused("model_not_in_subscription", "subscription does not include the requested model"),
+		},
+		{
+			Name: "a token at a model that no subscription pays for", At: ModelRoute, Ask: token(func(m Models) world.Model { return m.Unpaid }),
+			Want: refused("not_found", "no matching subscription found for user"),
+		},
+		{
+			Name: "a token at a model whose limits are not enforced", Rows: []string{"B09", "B10"}, At: ModelRoute,
+			Ask:  token(func(m Models) world.Model { return m.Contested }),
+			Want: refused("model_unhealthy", "subscription is in Pending phase (allowed: Active, Degraded)"),
+		},
+		{
+			Name: "a token at a model whose only subscription is being deleted", At: ModelRoute,
+			Ask:  token(func(m Models) world.Model { return m.Leaving }),
+			Want: refused("not_found", "no matching subscription found for user"),
+		},
+		{
+			Name: "a token that chooses a subscription that is being deleted", At: ModelRoute,
+			Ask:  token(func(m Models) world.Model { return m.Leaving }, choose(leaving)...),
+			Want: refused("model_unhealthy", "subscription is being deleted"),
+		},
+	}
+}
+
+// notAName is what maas-api says of a text that cannot name a subscription.
+const notAName = "the requested subscription is no name: write <name> or <namespace>/<name>"
