@@ -211,8 +211,12 @@ test: $(TOOLS)/testreport controlplane crds postgres gateway ## Run the quick su
 	@hack/test.sh $(RACE) $(PKG) | $(TESTREPORT)
 
 .PHONY: test-engines
-test-engines: $(TOOLS)/testreport build devstack controlplane crds postgres gateway sim ## Run the suites with programs of others and the longest from outside: models, databases that fail, tenants; policy engines and OLM follow
+test-engines: $(TOOLS)/testreport build devstack controlplane crds postgres gateway sim engines ## Run the suites with programs of others and the longest from outside: models, databases that fail, tenants, engines of the gateway; OLM follows
 	@hack/test.sh engines | $(TESTREPORT)
+
+.PHONY: test-enforcement
+test-enforcement: $(TOOLS)/testreport build controlplane crds postgres gateway sim engines ## Run only those of them where the real engines of the gateway carry out policies
+	@hack/test.sh enforcement | $(TESTREPORT)
 
 .PHONY: test-long
 test-long: $(TOOLS)/testreport controlplane crds postgres ## Run property tests, fuzz targets, random sequences, crashes, chaos and revocations with full counts

@@ -7,7 +7,7 @@
 # of others, see below. Writes the events of "go test -json" to standard output,
 # for testreport.
 #
-# Usage: hack/test.sh [-race] PACKAGE... | hack/test.sh engines
+# Usage: hack/test.sh [-race] PACKAGE... | hack/test.sh engines | hack/test.sh enforcement
 set -euo pipefail
 
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -19,14 +19,17 @@ status=0
 # test cache does not know of: -count=1.
 packages() { go test -mod=readonly -json -count=1 -p "$1" -timeout 20m "${@:2}" || status=$?; }
 
-# What runs with "engines", and not with "./...": suites that need programs of others
-# (the development stack with its model simulator, maas-api in several replicas with
-# what befalls their database, tenants with everything that runs for them), and the
-# longest of those that judge our programs from outside.
-engines='/test/(cmd/devstack/e2e|simulator|coherence|tenancy|workload|chaos|crash|random|e2e/life|acceptance(/service|/tenants)?)$'
+# Suites with the real engines of the gateway, which carry out policies.
+enforcement='/test/(engines|enforcement(/.+)?)$'
 
-if [[ $* == engines ]]; then
-	mapfile -t chosen < <(go list -mod=readonly ./... | grep -E "${engines}")
+# What runs with "engines", and not with "./...": suites that need programs of others
+# (those engines, the development stack with its model simulator, maas-api in several
+# replicas with what befalls their database, tenants with everything that runs for
+# them), and the longest of those that judge our programs from outside.
+engines="${enforcement}"'|/test/(cmd/devstack/e2e|simulator|coherence|tenancy|workload|chaos|crash|random|e2e/life|acceptance(/service|/tenants)?)$'
+
+if [[ $* == engines || $* == enforcement ]]; then
+	mapfile -t chosen < <(go list -mod=readonly ./... | grep -E "${!1}")
 	packages 1 "${chosen[@]}" # They measure, and ask for free ports again and again.
 elif [[ ${*: -1} == ./... ]]; then
 	# The race detector makes a program many times slower. It has nothing to find
