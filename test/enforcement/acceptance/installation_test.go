@@ -21,6 +21,9 @@ import (
 	"github.com/opendatahub-io/maas-operator/test/testenv"
 )
 
+// infra is where what runs for tenants is.
+const infra = "odh-ai-gateway-infra"
+
 // profile is a kind of platform, which the operator tells by the APIs that are served.
 type profile struct {
 	// name is that of the directory with its golden files.

@@ -12,20 +12,17 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
 	"github.com/opendatahub-io/maas-operator/internal/kuadrant"
+	"github.com/opendatahub-io/maas-operator/test/stage"
 	"github.com/opendatahub-io/maas-operator/test/standins/status"
 )
 
 // enforced is the verdict on a policy that Kuadrant has carried out as it is now.
 const enforced = "Accepted Enforced"
-
-// expected are all policies of the installation, by kind, namespace and name.
-func expected() []string {
-	return []string{}
-}
 
 var _ = Describe("Kuadrant", func() {
 	for _, p := range profiles() {
@@ -34,7 +31,6 @@ var _ = Describe("Kuadrant", func() {
 
 			BeforeAll(func(ctx SpecContext) {
 				on = p.install(ctx)
-				on.furnish(ctx)
 			}, NodeTimeout(startTimeout))
 
 			AfterEach(func() {
@@ -42,16 +38,40 @@ var _ = Describe("Kuadrant", func() {
 				on.alive()
 			})
 
-			It("accepts and enforces every policy that was generated", func(ctx SpecContext) {
-				want := map[string]string{}
-				for _, policy := range expected() {
-					want[policy] = enforced
+			It("accepts and enforces the policies of tenants that have no models yet", func(ctx SpecContext) {
+				on.invite(ctx)
+				Eventually(on.verdicts(ctx)).Should(Equal(ofTenants()))
+			})
+
+			It("accepts and enforces the policies of models", func(ctx SpecContext) {
+				on.furnish(ctx)
+				want := ofTenants()
+				for _, model := range []types.NamespacedName{granite, free, mistral} {
+					want["AuthPolicy "+model.Namespace+"/maas-auth-"+model.Name] = enforced
+					want["TokenRateLimitPolicy "+model.Namespace+"/maas-trlp-"+model.Name] = enforced
 				}
 				Eventually(on.verdicts(ctx)).Should(Equal(want))
+			})
+
+			It("generates the same from them as ever", func(ctx SpecContext) {
+				on.compare(ctx, p)
 			})
 		})
 	}
 })
+
+// ofTenants are the verdicts on the policies that the tenants have whatever models they
+// have: those of maas-api's route and the defaults of the Gateway.
+func ofTenants() map[string]string {
+	want := map[string]string{}
+	for _, t := range tenants() {
+		names := t.names()
+		want["AuthPolicy "+infra+"/"+names.MaaSAPIAuthPolicy()] = enforced
+		want["AuthPolicy "+stage.GatewayNamespace+"/"+names.GatewayDefaultAuth()] = enforced
+		want["TokenRateLimitPolicy "+stage.GatewayNamespace+"/"+names.GatewayDefaultDeny()] = enforced
+	}
+	return want
+}
 
 // verdicts are what Kuadrant says of every generated policy.
 func (on *installation) verdicts(ctx context.Context) func() (map[string]string, error) {

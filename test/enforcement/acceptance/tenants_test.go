@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
+	"github.com/opendatahub-io/maas-operator/internal/tenancy"
 	"github.com/opendatahub-io/maas-operator/test/builder"
 	"github.com/opendatahub-io/maas-operator/test/stage"
 )
@@ -53,18 +54,46 @@ func (t tenant) gatewayKey() types.NamespacedName {
 	return builder.Key(stage.GatewayNamespace, t.gateway)
 }
 
-// furnish creates the tenants and everything that policies are made of.
-func (on *installation) furnish(ctx context.Context) {
+// names are those of what runs for the tenant.
+func (t tenant) names() tenancy.Context {
+	if t.name == theDefault.name {
+		return tenancy.Context{Name: t.name}
+	}
+	return tenancy.Context{Name: t.name, ID: t.name}
+}
+
+// invite creates the tenants, and behind each Gateway a route of somebody else's, which
+// only the defaults of the Gateway guard.
+func (on *installation) invite(ctx context.Context) {
 	GinkgoHelper()
 	on.create(ctx, builder.Gateway(red.gatewayKey(), red.host), red.object())
 	for _, t := range tenants() {
-		Eventually(on.ready(ctx, t)).Should(Equal("True Reconciled"), t.name)
+		on.create(ctx, builder.Route(stage.ModelNamespace, "unguarded-"+t.name, stage.GatewayNamespace, t.gateway).
+			Unlabelled().Hostnames(t.host).Path("/elsewhere").Obj())
 	}
+	on.settled(ctx)
+}
+
+// furnish creates the models and everything that policies are made of.
+func (on *installation) furnish(ctx context.Context) {
+	GinkgoHelper()
 	on.model(ctx, theDefault, granite)
 	on.model(ctx, theDefault, free)
 	on.model(ctx, red, mistral)
 	on.create(ctx, subjects()...)
 	on.create(ctx, subscriptions()...)
+	for _, subscription := range subscriptions() {
+		Eventually(on.phase(ctx, subscription)).Should(Equal(string(v1alpha1.PhaseActive)), subscription.GetName())
+	}
+	on.settled(ctx)
+}
+
+// settled waits until the tenants work.
+func (on *installation) settled(ctx context.Context) {
+	GinkgoHelper()
+	for _, t := range tenants() {
+		Eventually(on.ready(ctx, t)).Should(Equal("True Reconciled"), t.name)
+	}
 }
 
 // The models: granite has groups of limits of every kind, free is never limited, and
@@ -120,5 +149,14 @@ func (on *installation) ready(ctx context.Context, t tenant) func() (string, err
 			return "not judged yet", nil
 		}
 		return string(c.Status) + " " + c.Reason, nil
+	}
+}
+
+// phase is that of a subscription.
+func (on *installation) phase(ctx context.Context, of client.Object) func() (string, error) {
+	return func() (string, error) {
+		live := &v1alpha1.MaaSSubscription{}
+		err := on.Admin.Get(ctx, client.ObjectKeyFromObject(of), live)
+		return string(live.Status.Phase), err
 	}
 }

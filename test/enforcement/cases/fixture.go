@@ -52,6 +52,14 @@ func Prepare(ctx context.Context, w *world.World) (*Fixture, error) {
 	return f, both.Wait()
 }
 
+// Side is one of them.
+func (f *Fixture) Side(which Which) *Side {
+	if which == RedTenant {
+		return f.Red
+	}
+	return f.Default
+}
+
 // Sides are both tenants.
 func (f *Fixture) Sides() []*Side { return []*Side{f.Default, f.Red} }
 

@@ -80,54 +80,54 @@ func keysInTheirHeader() []Case {
 			Want: unauthenticated(),
 		},
 		{
-			Name: "a valid key in x-api-key at a model of the messages format", Rows: []string{"A37"}, At: ModelRoute, Only: (*Side).messages,
+			Name: "a valid key in x-api-key at a model of the messages format", Rows: []string{"A37"}, At: ModelRoute, Only: DefaultTenant,
 			Ask: ask(func(s *Side) world.Request {
 				return s.chat(s.Models.Messages, world.Headers(headerKey, s.Keys.Wordy.Key)...)
 			}),
 			Want: func(s *Side) Verdict { return s.passes(s.olga().with(&s.Keys.Wordy), s.Models.Messages, wordy) },
 		},
 		{
-			Name: "a valid key in X-API-KEY at a model of the messages format", Rows: []string{"A37"}, At: ModelRoute, Only: (*Side).messages,
+			Name: "a valid key in X-API-KEY at a model of the messages format", Rows: []string{"A37"}, At: ModelRoute, Only: DefaultTenant,
 			Ask: ask(func(s *Side) world.Request {
 				return s.chat(s.Models.Messages, world.Headers("X-API-KEY", s.Keys.Wordy.Key)...)
 			}),
 			Want: func(s *Side) Verdict { return s.passes(s.olga().with(&s.Keys.Wordy), s.Models.Messages, wordy) },
 		},
 		{
-			Name: "a valid key in Authorization at a model of the messages format", At: ModelRoute, Only: (*Side).messages,
+			Name: "a valid key in Authorization at a model of the messages format", At: ModelRoute, Only: DefaultTenant,
 			Ask:  ask(func(s *Side) world.Request { return s.chat(s.Models.Messages, world.Bearer(s.Keys.Wordy.Key)...) }),
 			Want: func(s *Side) Verdict { return s.passes(s.olga().with(&s.Keys.Wordy), s.Models.Messages, wordy) },
 		},
 		{
-			Name: "two keys, of which Authorization's counts", Rows: []string{"A37"}, At: ModelRoute, Only: (*Side).messages,
+			Name: "two keys, of which Authorization's counts", Rows: []string{"A37"}, At: ModelRoute, Only: DefaultTenant,
 			Ask: ask(func(s *Side) world.Request {
 				return s.chat(s.Models.Messages, both(headerKey, Unknown, world.Bearer(s.Keys.Wordy.Key)...)...)
 			}),
 			Want: func(s *Side) Verdict { return s.passes(s.olga().with(&s.Keys.Wordy), s.Models.Messages, wordy) },
 		},
 		{
-			Name: "two keys, of which Authorization's is none", Rows: []string{"A37"}, At: ModelRoute, Only: (*Side).messages,
+			Name: "two keys, of which Authorization's is none", Rows: []string{"A37"}, At: ModelRoute, Only: DefaultTenant,
 			Ask: ask(func(s *Side) world.Request {
 				return s.chat(s.Models.Messages, both(headerKey, s.Keys.Wordy.Key, world.Bearer(Unknown)...)...)
 			}),
 			Want: denied(),
 		},
 		{
-			Name: "a revoked key in x-api-key", Rows: []string{"A37"}, At: ModelRoute, Only: (*Side).messages,
+			Name: "a revoked key in x-api-key", Rows: []string{"A37"}, At: ModelRoute, Only: DefaultTenant,
 			Ask: ask(func(s *Side) world.Request {
 				return s.chat(s.Models.Messages, world.Headers(headerKey, s.Keys.Revoked.Key)...)
 			}),
 			Want: denied(),
 		},
 		{
-			Name: "a token in x-api-key, where only keys are taken", Rows: []string{"A37"}, At: ModelRoute, Only: (*Side).messages,
+			Name: "a token in x-api-key, where only keys are taken", Rows: []string{"A37"}, At: ModelRoute, Only: DefaultTenant,
 			Ask: ask(func(s *Side) world.Request {
 				return s.chat(s.Models.Messages, world.Headers(headerKey, s.Tokens.Olga)...)
 			}),
 			Want: unauthenticated(),
 		},
 		{
-			Name: "a token of the provider at a model of the messages format", At: ModelRoute, Only: (*Side).messages,
+			Name: "a token of the provider at a model of the messages format", At: ModelRoute, Only: DefaultTenant,
 			Ask:  ask(func(s *Side) world.Request { return s.chat(s.Models.Messages, world.Bearer(s.Tokens.Olga)...) }),
 			Want: func(s *Side) Verdict { return s.passes(s.olga(), s.Models.Messages, wordy) },
 		},
