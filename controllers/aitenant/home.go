@@ -104,7 +104,7 @@ func patch[T client.Object](ctx context.Context, r *Reconciler, before, after T)
 	}
 	change := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
 	if err := r.Client.Patch(ctx, after, change, client.FieldOwner(v1alpha1.FieldOwner)); err != nil {
-		return fmt.Errorf("patch %T %s: %w", before, client.ObjectKeyFromObject(before), err)
+		return fmt.Errorf("patch %s %s: %w", fetch.KindOf(before), client.ObjectKeyFromObject(before), err)
 	}
 	return nil
 }

@@ -92,7 +92,7 @@ func (r *Reconciler) remove(ctx context.Context, object client.Object) error {
 	uid, version := object.GetUID(), object.GetResourceVersion()
 	err := r.Client.Delete(ctx, object, client.Preconditions{UID: &uid, ResourceVersion: &version})
 	if err != nil && !apierrors.IsNotFound(err) {
-		return fmt.Errorf("delete %T %s: %w", object, client.ObjectKeyFromObject(object), err)
+		return fmt.Errorf("delete %s %s: %w", fetch.KindOf(object), client.ObjectKeyFromObject(object), err)
 	}
 	return nil
 }

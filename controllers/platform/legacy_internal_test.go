@@ -85,12 +85,12 @@ func TestTheRemovalOfTheFormerMaaSAPIIsTriedUntilItSucceeds(t *testing.T) {
 				left = []client.Object{&rbacv1.ClusterRole{ObjectMeta: former}, &rbacv1.ClusterRoleBinding{ObjectMeta: former}}
 			}
 			c := fake.NewClientBuilder().WithScheme(legacyScheme(t)).WithObjects(append(left, config)...).
-				WithInterceptorFuncs(interceptor.Funcs{Delete: func(ctx context.Context, c client.WithWatch, object client.Object, _ ...client.DeleteOption) error {
+				WithInterceptorFuncs(interceptor.Funcs{Delete: func(ctx context.Context, c client.WithWatch, object client.Object, opts ...client.DeleteOption) error {
 					if object.GetObjectKind().GroupVersionKind().Kind == test.kind && failures > 0 {
 						failures--
 						return apierrors.NewInternalError(errors.New("busy"))
 					}
-					return c.Delete(ctx, object)
+					return c.Delete(ctx, object, opts...)
 				}}).Build()
 			r, s := legacyReconciler(c), &scope{config: config, tenant: readyTenant(), shared: true}
 

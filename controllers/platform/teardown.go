@@ -181,7 +181,7 @@ func (r *Reconciler) delete(ctx context.Context, object client.Object) error {
 	uid := object.GetUID()
 	err := r.Client.Delete(ctx, object, client.Preconditions{UID: &uid}, client.PropagationPolicy(metav1.DeletePropagationBackground))
 	if client.IgnoreNotFound(err) != nil {
-		return fmt.Errorf("delete %T %s: %w", object, client.ObjectKeyFromObject(object), err)
+		return fmt.Errorf("delete %s %s: %w", fetch.KindOf(object), client.ObjectKeyFromObject(object), err)
 	}
 	return nil
 }

@@ -25,10 +25,10 @@ import (
 	"github.com/opendatahub-io/maas-operator/internal/tenancy"
 )
 
-// otherGatewayNamespace is where Gateways are moved to.
 // works is Degraded, because the cluster serves neither cert-manager nor Istio.
 const works = "Degraded Reconciled"
 
+// otherGatewayNamespace is where Gateways are moved to.
 const otherGatewayNamespace = "other-gateways"
 
 // prepareCluster creates what exists before any tenant. The shared ClusterRole of

@@ -8,6 +8,7 @@ import (
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -69,6 +70,8 @@ func opensNothingBehindAnother(ctx SpecContext) {
 	pink := newTenant(ctx, "pink")
 	Eventually(maasAPI(pink)).ShouldNot(BeNil())
 	Eventually(pink.state).Should(Equal("Pending RouteNotAccepted"))
+	ready := meta.FindStatusCondition(pink.config().Status.Conditions, string(v1alpha1.ConditionReady))
+	Expect(ready.Message).To(ContainSubstring("another controller owns a policy"))
 	Expect(suite.admin.Get(ctx, client.ObjectKeyFromObject(routeOf(pink)), routeOf(pink))).To(MatchError(apierrors.IsNotFound, "IsNotFound"))
 	Expect(suite.admin.Delete(ctx, policyOf(pink))).To(Succeed())
 	Eventually(pink.state).WithTimeout(2 * tenantconfig.HandBackDelay).Should(Equal(works))

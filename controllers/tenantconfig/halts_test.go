@@ -134,6 +134,8 @@ func TestWhatEndsAReconcileEarly(t *testing.T) {
 		// want is "<phase> <Ready> <reason>", wantText part of the message. Empty: the
 		// config is left alone.
 		want, wantText string
+		// wantAgain: nothing that is watched tells when it is over.
+		wantAgain time.Duration
 	}{
 		"no Config":                           {config: config(defaultNamespace, nil), want: "Pending False ConfigMissing", wantText: "named default"},
 		"a Config that goes":                  {config: config(defaultNamespace, nil), others: []client.Object{terminating()}, want: "Pending False ConfigTerminating"},
@@ -150,15 +152,15 @@ func TestWhatEndsAReconcileEarly(t *testing.T) {
 		"the default tenant's name elsewhere": {config: config(red, stamped(tenancy.DefaultName)), others: []client.Object{installation(), aiTenant(tenancy.DefaultName, "red")}, want: "Failed False InvalidGateway", wantText: "whose namespace is"},
 		"no APIs":                             {config: config(defaultNamespace, nil), others: []client.Object{installation()}, want: "Pending False DependenciesNotAvailable", wantText: "authconfigs.authorino.kuadrant.io"},
 		"no Gateway":                          {config: config(defaultNamespace, nil), others: []client.Object{installation()}, served: allKinds(), want: "Pending False GatewayNotReady", wantText: defaultGateway},
-		"a Gateway another tenant claims":     {config: config(defaultNamespace, nil), others: []client.Object{installation(), claimOf(defaultGateway, "thief")}, served: allKinds(), want: "Failed False InvalidGateway", wantText: "claimed by AITenant thief"},
+		"a Gateway another tenant claims":     {config: config(defaultNamespace, nil), others: []client.Object{installation(), claimOf(defaultGateway, "thief")}, served: allKinds(), want: "Failed False InvalidGateway", wantText: "claimed by AITenant thief", wantAgain: tenantconfig.HandBackDelay},
 		"nobody can tell what is served":      {config: config(defaultNamespace, nil), others: []client.Object{installation()}, served: broken{}, want: "Pending Unknown DependencyCheckFailed"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := small{objects: append(test.others, test.config), dormant: test.dormant, discovery: test.served}.reconciler(t)
-			_, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(test.config)})
-			if wantErr := test.served == (broken{}); (err != nil) != wantErr {
-				t.Fatalf("Reconcile() error = %v, want one: %t", err, wantErr)
+			result, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(test.config)})
+			if wantErr := test.served == (broken{}); (err != nil) != wantErr || result.RequeueAfter != test.wantAgain {
+				t.Fatalf("Reconcile() = %v, %v, want an error: %t, again after %v", result, err, wantErr, test.wantAgain)
 			}
 			got := &v1alpha1.MaasTenantConfig{}
 			if err := r.Client.Get(t.Context(), client.ObjectKeyFromObject(test.config), got); err != nil {

@@ -75,10 +75,8 @@ func unless(m *mortal, write func() error) error {
 	return write()
 }
 
-// newOperator is a fresh process: it remembers nothing and reads the API server itself.
-func newOperator(m *mortal) *tenantconfig.Reconciler {
-	GinkgoHelper()
-	c := m.dies(suite.direct)
+// operator is a fresh process: it remembers nothing and reads the API server itself.
+func operator(c client.Client) *tenantconfig.Reconciler {
 	return &tenantconfig.Reconciler{
 		Client: c, APIReader: c, Engine: suite.engine, APIs: facts.NewOptionalAPIs(suite.discovery),
 		Applier: apply.New(c, apply.Options{APIReader: c}),
@@ -90,7 +88,7 @@ func newOperator(m *mortal) *tenantconfig.Reconciler {
 // live lets one operator reconcile until nothing is left to write, or it dies.
 func (t tenantOf) live(m *mortal) {
 	GinkgoHelper()
-	r := newOperator(m)
+	r := operator(m.dies(suite.direct))
 	for range 20 {
 		before := m.writes
 		_, err := r.Reconcile(t.ctx, ctrl.Request{NamespacedName: t.key()})

@@ -80,7 +80,10 @@ func (s *scope) deployment() (tenantstatus.Observation, error) {
 // route judges whether the Gateway serves the route to maas-api as it stands now.
 func (s *scope) route() (tenantstatus.Observation, error) {
 	live := s.find("HTTPRoute")
-	if live == nil {
+	switch {
+	case live == nil && s.unguarded:
+		return waits("The HTTPRoute of maas-api was left alone, because another controller owns a policy that is to guard it: see condition Degraded."), nil
+	case live == nil:
 		return waits("The HTTPRoute of maas-api was left alone, because another controller owns it: see condition Degraded."), nil
 	}
 	var route gwapiv1.HTTPRoute

@@ -177,7 +177,8 @@ func (r *Reconciler) identify(ctx context.Context, s *scope) error {
 }
 
 // unclaimed refuses a Gateway that an AITenant claims to a config that none manages:
-// two tenants on one Gateway would get each other's requests.
+// two tenants on one Gateway would get each other's requests. Claims are not watched
+// here.
 func (r *Reconciler) unclaimed(ctx context.Context, s *scope) error {
 	gateway := s.input.Tenant.Gateway
 	key := types.NamespacedName{Namespace: r.Tenants.Settings.AITenantNamespace, Name: tenancy.GatewayClaim(gateway.Namespace, gateway.Name)}
@@ -187,6 +188,7 @@ func (r *Reconciler) unclaimed(ctx context.Context, s *scope) error {
 	}
 	s.refuse(v1alpha1.ReasonInvalidGateway, fmt.Sprintf("Gateway %s is claimed by AITenant %s, and no AITenant manages this MaasTenantConfig: create AITenant %s with a Gateway of its own.",
 		gateway, claim.Annotations[v1alpha1.AnnotationAITenantName], tenancy.DefaultName))
+	s.lookAgain(handBackDelay)
 	return nil
 }
 

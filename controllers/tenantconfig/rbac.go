@@ -11,6 +11,7 @@ package tenantconfig
 // +kubebuilder:rbac:groups=maas.opendatahub.io,resources=configs,verbs=list;watch
 // +kubebuilder:rbac:groups=maas.opendatahub.io,resources=maasmodelrefs,verbs=list;watch
 // +kubebuilder:rbac:groups=maas.opendatahub.io,resources=maassubscriptions;maasauthpolicies,verbs=list;watch;delete
+// +kubebuilder:rbac:groups="",resources=configmaps,verbs=get;list;watch
 // +kubebuilder:rbac:groups=inference.opendatahub.io,resources=externalmodels,verbs=list;watch
 // +kubebuilder:rbac:groups="",resources=secrets,resourceNames=maas-db-config,verbs=get;list;watch
 // +kubebuilder:rbac:groups=gateway.networking.k8s.io,resources=gateways,verbs=get;list;watch

@@ -34,7 +34,7 @@ import (
 const goneDelay = 5 * time.Second
 
 // handBackDelay is how often we look whether something that somebody took out of our
-// hands, and that others wait for, was handed back or deleted.
+// hands, and that others wait for, was handed back or deleted, or a Gateway let go.
 const handBackDelay = 30 * time.Second
 
 // takeDown removes everything of a tenant whose config is being deleted: first what

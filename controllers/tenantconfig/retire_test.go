@@ -5,6 +5,7 @@ package tenantconfig_test
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -14,7 +15,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
+	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 	gwapiv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
@@ -130,8 +133,21 @@ var _ = Describe("the AuthPolicy that an earlier release put on a Gateway", Orde
 		Expect(gone(ctx, policy)).To(BeFalse())
 	})
 
-	It("goes with one request when ours are overridden or enforced, and that on another Gateway stays", func(ctx SpecContext) {
+	It("is not forgotten when it could not be removed, which the status says", func(ctx SpecContext) {
 		mark(func(o *unstructured.Unstructured) { o.SetLabels(formerPolicy("", "").GetLabels()) })
+		busy := interceptor.NewClient(suite.direct, interceptor.Funcs{
+			Delete: func(context.Context, client.WithWatch, client.Object, ...client.DeleteOption) error {
+				return apierrors.NewInternalError(errors.New("busy"))
+			},
+		})
+		_, err := operator(busy).Reconcile(ctx, ctrl.Request{NamespacedName: t.key()})
+		Expect(err).To(Satisfy(apierrors.IsInternalError), "the work queue tries again")
+		Expect(gone(ctx, policy)).To(BeFalse())
+		degraded := meta.FindStatusCondition(t.config().Status.Conditions, string(v1alpha1.ConditionDegraded))
+		Expect(degraded.Message).To(And(ContainSubstring("elder-maas-auth of an earlier release could not be removed"), Not(ContainSubstring("busy"))))
+	})
+
+	It("goes with one request when ours are overridden or enforced, and that on another Gateway stays", func(ctx SpecContext) {
 		writes := &mortal{budget: 1 << 20}
 		t.live(writes)
 		Expect(gone(ctx, policy)).To(BeTrue())
@@ -139,7 +155,7 @@ var _ = Describe("the AuthPolicy that an earlier release put on a Gateway", Orde
 		Expect(degraded.Message).NotTo(ContainSubstring("earlier release"))
 		again := &mortal{budget: 1 << 20}
 		t.live(again)
-		Expect([]int{writes.writes, again.writes}).To(Equal([]int{1, 0}))
+		Expect([]int{writes.writes, again.writes}).To(Equal([]int{2, 0}), "the policy, and what the status no longer says of it")
 		Expect(gone(ctx, theirs)).To(BeFalse())
 	})
 })

@@ -24,15 +24,15 @@ func Optional[T client.Object](ctx context.Context, reader client.Reader, key ty
 	case apierrors.IsNotFound(err), meta.IsNoMatchError(err):
 		return none, nil
 	case err != nil:
-		return none, fmt.Errorf("read %s %s: %w", kindOf(object), key, err)
+		return none, fmt.Errorf("read %s %s: %w", KindOf(object), key, err)
 	default:
 		return object, nil
 	}
 }
 
-// kindOf names the kind. A typed object does not carry it, but schemes register Go
-// types under their own names.
-func kindOf(object client.Object) string {
+// KindOf names the kind of an object for people. A typed object does not carry it, but
+// schemes register Go types under their own names.
+func KindOf(object client.Object) string {
 	if kind := object.GetObjectKind().GroupVersionKind().Kind; kind != "" {
 		return kind
 	}
