@@ -108,6 +108,9 @@ func (c *course) settle(ctx context.Context) error {
 			c.tell("all is as it should be: " + facts.String())
 			return nil
 		}
+		if ended := c.Operator.Err(); ended != nil {
+			return ended
+		}
 		if time.Now().After(end) {
 			return errors.Join(err, fmt.Errorf("the cluster differs:\n  %s", strings.Join(differences, "\n  ")))
 		}

@@ -21,6 +21,7 @@ import (
 
 	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
 	"github.com/opendatahub-io/maas-operator/test/stage"
+	"github.com/opendatahub-io/maas-operator/test/stage/logs"
 	"github.com/opendatahub-io/maas-operator/test/standins"
 	"github.com/opendatahub-io/maas-operator/test/standins/kuadrant"
 	"github.com/opendatahub-io/maas-operator/test/testenv"
@@ -34,6 +35,8 @@ var (
 	verbose   = flag.Bool("chaos.story", false, "tell what happened in sequences that pass, too")
 	operator  = flag.String("chaos.operator", "", "program of the operator; empty means build it")
 )
+
+func TestMain(m *testing.M) { os.Exit(logs.Main(m)) }
 
 func TestSequencesLeaveWhatTheModelSays(t *testing.T) {
 	c := newCluster(t)
@@ -123,7 +126,7 @@ func (c *cluster) run(t *testing.T, seed uint64) {
 	}
 }
 
-// copyLog shows the end of the operator's log: its directory goes with the stage.
+// copyLog shows the end of the operator's log.
 func (c *cluster) copyLog(t *testing.T) {
 	t.Helper()
 	const tail = 24 << 10
@@ -131,7 +134,7 @@ func (c *cluster) copyLog(t *testing.T) {
 	if err != nil {
 		t.Log(err)
 	}
-	t.Logf("the operator's log ends with:\n%s", content[max(0, len(content)-tail):])
+	t.Logf("%s ends with:\n%s", c.Operator.LogFile(), content[max(0, len(content)-tail):])
 }
 
 const (

@@ -6,16 +6,27 @@ package stage
 import (
 	"context"
 	"errors"
-	"path/filepath"
+	"fmt"
+	"os"
 	"time"
 
 	"github.com/opendatahub-io/maas-operator/test/internal/process"
 	"github.com/opendatahub-io/maas-operator/test/internal/program"
+	"github.com/opendatahub-io/maas-operator/test/stage/logs"
 	"github.com/opendatahub-io/maas-operator/test/testenv"
 )
 
-// stopGrace is more than the operator takes to end in good order.
-const stopGrace = 35 * time.Second
+const (
+	// stopGrace is more than the operator takes to end in good order.
+	stopGrace = 35 * time.Second
+	// killedCode is what a shell says of a killed process.
+	killedCode = 137
+	// startAttempts is how often Start tries when another program took an address that
+	// was free.
+	startAttempts = 4
+	// keptLogs is the number of processes whose output is kept.
+	keptLogs = 16
+)
 
 // Build compiles the operator into a directory and returns the program's path.
 func Build(ctx context.Context, dir string) (string, error) {
@@ -23,14 +34,21 @@ func Build(ctx context.Context, dir string) (string, error) {
 }
 
 // Operator is the operator's program, run as a process. Its methods are not
-// safe for concurrent use.
+// safe for concurrent use, except for Ended and Err.
+//
+// When it ends after it was ready although nobody stopped it, nothing is right any
+// more: a suite of Ginkgo is aborted, and in every test [Stage.Admin] and all methods
+// that return an error fail from then on.
 type Operator struct {
 	env         *testenv.Env
 	binary      string
 	args        []string
 	environment []string
 
-	process         *process.Process
+	fate            *fate
+	life            *life
+	log             string
+	logs            []string
 	probes, metrics string
 }
 
@@ -72,52 +90,101 @@ func (o *Operator) Setenv(name, value string) { o.environment = append(o.environ
 
 // Start runs the program and returns when it is ready.
 func (o *Operator) Start(ctx context.Context) error {
-	if o.process != nil && o.process.Alive() {
+	if err := o.Err(); err != nil {
+		return err
+	}
+	if o.Alive() {
 		return errors.New("the operator runs already")
 	}
 	kubeconfig, err := o.env.OperatorKubeconfig(ctx)
 	if err != nil {
 		return err
 	}
+	for attempt := 1; ; attempt++ {
+		err := o.start(ctx, kubeconfig)
+		if !errors.Is(err, program.ErrAddressTaken) || attempt == startAttempts {
+			return err
+		}
+	}
+}
+
+// start tries once, at new addresses.
+func (o *Operator) start(ctx context.Context, kubeconfig string) (err error) {
 	if o.probes, err = testenv.FreeAddress(ctx); err != nil {
 		return err
 	}
 	if o.metrics, err = testenv.FreeAddress(ctx); err != nil {
 		return err
 	}
-	o.process, err = process.Start(ctx, process.Command{
+	if err := o.newLog(); err != nil {
+		return err
+	}
+	p, err := process.Start(ctx, process.Command{
 		Name: "maas-controller", Path: o.binary,
 		Args: append(Args(kubeconfig, o.probes, o.metrics), o.args...),
 		Env:  append([]string{"HOME=" + o.env.Dir()}, o.environment...),
-		Log:  o.LogFile(),
+		Log:  o.log,
 	})
 	if err != nil {
 		return err
 	}
-	return program.AwaitReady(ctx, o.process, "http://"+o.probes+"/readyz")
+	if err := program.AwaitReady(ctx, p, "http://"+o.probes+"/readyz"); err != nil {
+		return errors.Join(err, p.Stop(0))
+	}
+	o.life = begin(p, o.fate)
+	return nil
+}
+
+// newLog chooses the file that the next process writes to. Of very many, which a suite
+// that kills the operator again and again makes, only the last are kept.
+func (o *Operator) newLog() (err error) {
+	if o.log, err = logs.New("operator"); err != nil {
+		return err
+	}
+	if o.logs = append(o.logs, o.log); len(o.logs) > keptLogs {
+		err = os.Remove(o.logs[0])
+		o.logs = o.logs[1:]
+	}
+	return err
 }
 
 // Kill ends the program at once, as a crash would, and returns when it is gone.
-func (o *Operator) Kill() error { return o.end(0) }
+func (o *Operator) Kill() error { return o.end(0, killedCode) }
 
 // Stop ends the program in good order. One that does not run is left alone.
-func (o *Operator) Stop() error { return o.end(stopGrace) }
+func (o *Operator) Stop() error { return o.end(stopGrace, 0) }
 
-func (o *Operator) end(grace time.Duration) error {
-	if o.process == nil {
-		return nil
+func (o *Operator) end(grace time.Duration, code int) error {
+	if o.life == nil || o.life.over() {
+		return o.Err()
 	}
-	return o.process.Stop(grace)
+	o.life.stopped.Store(true)
+	p := o.life.process
+	if err := p.Stop(grace); err != nil {
+		return err
+	}
+	if p.ExitCode() != code {
+		return fmt.Errorf("the operator was to end with %d: %w", code, unwanted(p))
+	}
+	return nil
 }
 
+// Ended is closed when the program has ended although nobody stopped it, and Err says
+// then how.
+func (o *Operator) Ended() <-chan struct{} { return o.fate.done }
+
+// Err is nil unless the program has ended although nobody stopped it.
+func (o *Operator) Err() error { return o.fate.reason() }
+
 // Alive tells whether the program runs.
-func (o *Operator) Alive() bool { return o.process != nil && o.process.Alive() }
+func (o *Operator) Alive() bool { return o.life != nil && o.life.process.Alive() }
 
 // PID is the process id of the running program, for reading its memory.
-func (o *Operator) PID() int { return o.process.PID }
+func (o *Operator) PID() int { return o.life.process.PID }
 
 // MetricsURL is where the running program serves its metrics.
 func (o *Operator) MetricsURL() string { return "http://" + o.metrics + "/metrics" }
 
-// LogFile holds the output of the program since its latest start.
-func (o *Operator) LogFile() string { return filepath.Join(o.env.Dir(), "maas-controller.log") }
+// LogFile holds the output of the program since its latest start. It outlives the
+// stage: see package logs.
+func (o *Operator) LogFile() string { return o.log }

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"github.com/opendatahub-io/maas-operator/test/internal/samples"
+	"github.com/opendatahub-io/maas-operator/test/stage/logs"
 	"github.com/opendatahub-io/maas-operator/test/testenv"
 	"github.com/opendatahub-io/maas-operator/test/workload"
 )
@@ -25,12 +26,21 @@ func (s *Stage) startPods(ctx context.Context, o Options) (err error) {
 		if s.Workload, err = workload.Start(ctx, options); err != nil {
 			return err
 		}
-		s.ends = append(s.ends, s.Workload.Stop)
+		s.ends = append(s.ends, s.keepWorkloadLogs(options.Dir), s.Workload.Stop)
 	}
 	if !o.Controllers {
 		return nil
 	}
 	return s.Deploy(ctx)
+}
+
+// keepWorkloadLogs keeps what the programs in Pods have written: their directory goes
+// with the stage, or with the suite that chose it.
+func (s *Stage) keepWorkloadLogs(dir string) func() error {
+	if dir == "" {
+		dir = filepath.Join(s.Env.Dir(), "workload")
+	}
+	return func() error { return logs.Keep(filepath.Join(dir, "logs"), "workload") }
 }
 
 // Deploy installs the operator's own Deployment, also again after a test removed it.

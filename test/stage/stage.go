@@ -20,6 +20,8 @@ import (
 	inferencev1alpha1 "github.com/opendatahub-io/maas-operator/api/inference/v1alpha1"
 	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
 	"github.com/opendatahub-io/maas-operator/test/internal/samples"
+	"github.com/opendatahub-io/maas-operator/test/stage/logs"
+	"github.com/opendatahub-io/maas-operator/test/stage/specs"
 	"github.com/opendatahub-io/maas-operator/test/standins"
 	"github.com/opendatahub-io/maas-operator/test/testenv"
 	"github.com/opendatahub-io/maas-operator/test/workload"
@@ -81,7 +83,7 @@ type Stage struct {
 	// Env is the control plane.
 	Env *testenv.Env
 	// Admin reads and writes as the cluster's administrator, without a cache
-	// and without a rate limit.
+	// and without a rate limit, until the operator ends by itself.
 	Admin client.Client
 	// Standins play Kuadrant, the gateway controller and KServe; one whose CRDs are
 	// not installed is nil.
@@ -101,7 +103,7 @@ type Stage struct {
 // Start sets everything up, or ends again what it had started. It returns when
 // the operator is ready.
 func Start(ctx context.Context, o Options) (_ *Stage, err error) {
-	s := &Stage{Standins: &standins.All{}, options: o.Standins, withoutKuadrant: o.WithoutKuadrant}
+	s, fate := &Stage{Standins: &standins.All{}, options: o.Standins, withoutKuadrant: o.WithoutKuadrant}, newFate()
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, s.Stop())
@@ -116,7 +118,7 @@ func Start(ctx context.Context, o Options) (_ *Stage, err error) {
 		return nil, err
 	}
 	s.ends = append(s.ends, s.Env.Stop)
-	if s.Admin, err = newClient(s.Env); err != nil {
+	if s.Admin, err = newClient(s.Env, fate); err != nil {
 		return nil, err
 	}
 	if err := s.createPlatform(ctx, o); err != nil {
@@ -132,17 +134,26 @@ func Start(ctx context.Context, o Options) (_ *Stage, err error) {
 	if err := s.settleIn(ctx, crds); err != nil {
 		return nil, err
 	}
-	s.Operator = &Operator{env: s.Env, binary: o.Binary, args: append(chosen(o), o.Args...), environment: o.Env}
-	if s.Operator.binary == "" {
-		if s.Operator.binary, err = Build(ctx, s.Env.Dir()); err != nil {
-			return nil, err
-		}
+	if err := s.prepareOperator(ctx, o, fate); err != nil {
+		return nil, err
 	}
-	s.ends = append(s.ends, s.Operator.Stop)
 	if o.WithoutOperator {
 		return s, nil
 	}
 	return s, s.Operator.Start(ctx)
+}
+
+// prepareOperator makes everything ready for the operator to be started.
+func (s *Stage) prepareOperator(ctx context.Context, o Options, f *fate) (err error) {
+	s.Operator = &Operator{env: s.Env, binary: o.Binary, args: append(chosen(o), o.Args...), environment: o.Env, fate: f}
+	if s.Operator.binary == "" {
+		if s.Operator.binary, err = Build(ctx, s.Env.Dir()); err != nil {
+			return err
+		}
+	}
+	unwatch := specs.Watch(ctx, s.Operator.Ended(), s.Operator.Err)
+	s.ends = append(s.ends, func() error { unwatch(); return nil }, s.Operator.Stop)
+	return logs.Sweep()
 }
 
 // Stop ends everything, the last started first.
@@ -155,14 +166,16 @@ func (s *Stage) Stop() error {
 	return errors.Join(errs...)
 }
 
-func newClient(env *testenv.Env) (client.Client, error) {
+func newClient(env *testenv.Env, f *fate) (client.Client, error) {
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, v1alpha1.AddToScheme, inferencev1alpha1.AddToScheme, gwapiv1.Install} {
 		if err := add(scheme); err != nil {
 			return nil, fmt.Errorf("build the scheme: %w", err)
 		}
 	}
-	c, err := client.New(env.AdminConfig(), client.Options{Scheme: scheme})
+	config := env.AdminConfig()
+	config.Wrap(f.guard)
+	c, err := client.New(config, client.Options{Scheme: scheme})
 	if err != nil {
 		return nil, fmt.Errorf("make a client: %w", err)
 	}

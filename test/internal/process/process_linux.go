@@ -184,18 +184,36 @@ func (p *Process) waitGone(timeout time.Duration) error {
 }
 
 // Excerpt returns what the log of the process says: how it begins, because a
-// usage error is followed by pages of help, and how it ends.
+// usage error is followed by pages of help, and how it ends. Of a Go program that
+// crashed, whose log ends with pages of goroutines, it shows the crash instead, with
+// what the program said last before.
 func (p *Process) Excerpt() string {
-	const head, tail = 3, 15
+	const head, before, after, tail = 3, 8, 24, 15
 	log, err := os.ReadFile(p.Log)
 	if err != nil {
 		return "(" + err.Error() + ")"
 	}
 	lines := strings.Split(strings.TrimSpace(string(log)), "\n")
-	if len(lines) > head+tail {
-		lines = slices.Concat(lines[:head], []string{"..."}, lines[len(lines)-tail:])
+	begin, end := len(lines)-tail, len(lines)
+	if crash := slices.IndexFunc(lines, startsCrash); crash >= 0 {
+		begin, end = crash-before, min(crash+after, len(lines))
 	}
-	return strings.Join(lines, "\n")
+	var shown []string
+	if begin > head {
+		shown = slices.Concat(lines[:head], []string{"..."})
+	} else {
+		begin = 0
+	}
+	if shown = append(shown, lines[begin:end]...); end < len(lines) {
+		shown = append(shown, "...")
+	}
+	return strings.Join(shown, "\n")
+}
+
+// startsCrash tells whether a line is the first that the runtime of Go prints when a
+// program crashes, also by a signal, for example SIGABRT.
+func startsCrash(line string) bool {
+	return strings.HasPrefix(line, "panic: ") || strings.HasPrefix(line, "fatal error: ") || strings.HasPrefix(line, "SIG")
 }
 
 // CommandLine returns what a process was started with; it is empty once the

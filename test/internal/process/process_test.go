@@ -141,6 +141,38 @@ func TestExcerptQuotesBothEndsOfTheLog(t *testing.T) {
 	}
 }
 
+func TestExcerptQuotesACrashRatherThanItsGoroutines(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		script       string
+		wants, lacks []string
+	}{
+		"late in a long log": {
+			`for i in $(seq 100); do echo line $i; done; echo "fatal error: concurrent map writes"; for i in $(seq 100); do echo goroutine $i; done`,
+			[]string{"line 1\n", "line 93\n", "line 100\nfatal error: concurrent map writes\ngoroutine 1\n", "goroutine 23\n..."},
+			[]string{"line 92\n", "goroutine 24"},
+		},
+		"at once": {`echo "panic: boom"; echo goroutine 1`, []string{"panic: boom\ngoroutine 1"}, []string{"..."}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := startShell(t, tc.script)
+			awaitEnd(t, p)
+			text := p.Excerpt()
+			for _, want := range tc.wants {
+				if !strings.Contains(text, want) {
+					t.Errorf("excerpt %q lacks %q", text, want)
+				}
+			}
+			for _, lack := range tc.lacks {
+				if strings.Contains(text, lack) {
+					t.Errorf("excerpt %q has %q", text, lack)
+				}
+			}
+		})
+	}
+}
+
 func TestCallersSettingsDoNotLeakIn(t *testing.T) {
 	t.Setenv("KUBECONFIG", "/the/callers")
 	p := startShell(t, `echo "$KUBECONFIG,$OURS,${PATH:+path}"`, "OURS=set")

@@ -14,6 +14,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"time"
 
@@ -73,19 +74,30 @@ func compile(ctx context.Context, dir, name string) (string, error) {
 	return binary, nil
 }
 
+// ErrAddressTaken says that a program could not listen because another one does so
+// at that address: a free port was found, and taken before the program got to it.
+var ErrAddressTaken = errors.New("another program listens at one of its addresses")
+
+var errEnded = errors.New("it ended")
+
 // AwaitReady returns when the URL answers 200, or says why the process never got
-// so far.
+// so far. [ErrAddressTaken] is a reason that another attempt may not meet.
 func AwaitReady(ctx context.Context, p *process.Process, url string) error {
 	err := wait.PollUntilContextTimeout(ctx, readyPoll, readyTimeout, true, func(ctx context.Context) (bool, error) {
-		if !p.Alive() {
-			return false, errors.New("it ended")
+		ready := Ready(ctx, url)
+		if !p.Alive() { // Whoever answered was another.
+			return false, errEnded
 		}
-		return Ready(ctx, url), nil
+		return ready, nil
 	})
-	if err != nil {
-		return fmt.Errorf("wait until %s is ready: %w; from %s:\n%s", p.Name, err, p.Log, p.Excerpt())
+	if err == nil {
+		return nil
 	}
-	return nil
+	log := p.Excerpt()
+	if errors.Is(err, errEnded) && strings.Contains(log, "address already in use") {
+		err = fmt.Errorf("%w: %w", err, ErrAddressTaken)
+	}
+	return fmt.Errorf("wait until %s is ready: %w; from %s:\n%s", p.Name, err, p.Log, log)
 }
 
 // Ready tells whether the URL answers 200 now.
