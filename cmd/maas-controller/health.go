@@ -14,8 +14,25 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 )
 
-// errCaches is what /readyz says until the first copy of the cluster is complete.
-var errCaches = errors.New("the caches are not filled yet")
+var (
+	// errCaches is what /readyz says until the first copy of the cluster is complete.
+	errCaches = errors.New("the caches are not filled yet")
+	// errMetrics is what it says until the metrics are served. If their address is taken,
+	// the manager notices only once it runs, with caches filled.
+	errMetrics = errors.New("the metrics are not served yet")
+)
+
+// listening notices that the server of the metrics listens.
+type listening struct{ begun atomic.Bool }
+
+func (l *listening) begin() { l.begun.Store(true) }
+
+func (l *listening) check(*http.Request) error {
+	if !l.begun.Load() {
+		return errMetrics
+	}
+	return nil
+}
 
 // syncer notices when the caches are filled for the first time. It runs on every
 // replica: one that waits for the lease is ready too.
@@ -42,7 +59,7 @@ func (s *syncer) check(*http.Request) error {
 	return nil
 }
 
-// addProbes makes /healthz answer while the process does, and /readyz once the
+// addProbes makes /healthz answer while the process does, and /readyz only once the
 // caches are filled.
 func addProbes(mgr ctrl.Manager) error {
 	s := &syncer{wait: mgr.GetCache().WaitForCacheSync}

@@ -11,6 +11,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus/promhttp"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
@@ -130,10 +131,11 @@ func newManager(restConfig *rest.Config, c Config, offer *tlsParameters) (ctrl.M
 	if err != nil {
 		return nil, err
 	}
+	served := &listening{}
 	mgr, err := ctrl.NewManager(restConfig, ctrl.Options{
 		Scheme:                        scheme,
 		WebhookServer:                 webhooks,
-		Metrics:                       metricsOptions(c, offer),
+		Metrics:                       metricsOptions(c, offer, served),
 		HealthProbeBindAddress:        c.HealthProbeBindAddress,
 		PprofBindAddress:              c.PprofBindAddress,
 		LeaderElection:                c.LeaderElect,
@@ -148,7 +150,10 @@ func newManager(restConfig *rest.Config, c Config, offer *tlsParameters) (ctrl.M
 	if err != nil {
 		return nil, fmt.Errorf("create the manager: %w", err)
 	}
-	return mgr, nil
+	if c.MetricsBindAddress == disabled {
+		return mgr, nil
+	}
+	return mgr, readyWhen(mgr, "metrics", served.check)
 }
 
 // clientOptions has unstructured objects read from the cache like all others, and
@@ -160,8 +165,10 @@ func clientOptions() client.Options {
 	}}
 }
 
-func metricsOptions(c Config, offer *tlsParameters) metricsserver.Options {
+func metricsOptions(c Config, offer *tlsParameters, l *listening) metricsserver.Options {
 	options := metricsserver.Options{BindAddress: c.MetricsBindAddress, SecureServing: c.MetricsSecure}
+	// The server asks for these only once it listens, and nothing else tells so.
+	options.HandlerOpts = []func(*promhttp.HandlerOpts){func(*promhttp.HandlerOpts) { l.begin() }}
 	if c.MetricsSecure {
 		options.CertDir = metricsCertDir
 		options.FilterProvider = filters.WithAuthenticationAndAuthorization

@@ -9,15 +9,19 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 	"unsafe"
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
 	"github.com/opendatahub-io/maas-operator/internal/kserve"
@@ -103,6 +107,51 @@ func TestReadyOnlyAfterTheCachesAreFilled(t *testing.T) {
 	}
 }
 
+func TestReadyOnlyOnceTheMetricsAreServed(t *testing.T) {
+	t.Parallel()
+	taken, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = taken.Close() })
+	c := DefaultConfig()
+	c.MetricsSecure = false
+	start := func(ctx context.Context, address string) (*listening, chan error) {
+		t.Helper()
+		c.MetricsBindAddress = address
+		served, ended := &listening{}, make(chan error, 1)
+		server, err := metricsserver.NewServer(metricsOptions(c, newTLSParameters(), served), &rest.Config{}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if served.check(nil) == nil {
+			t.Error("ready before the server is started")
+		}
+		go func() { ended <- server.Start(ctx) }()
+		return served, ended
+	}
+	served, ended := start(t.Context(), taken.Addr().String())
+	if err := <-ended; err == nil || !strings.Contains(err.Error(), "address already in use") || served.check(nil) == nil {
+		t.Errorf("the server ended with %v, readiness %v", err, served.check(nil))
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	served, ended = start(ctx, "127.0.0.1:0")
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	for served.check(nil) != nil {
+		select {
+		case err := <-ended:
+			t.Fatalf("the server ended with %v", err)
+		case <-tick.C:
+		}
+	}
+	stop()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}
+
 func TestSlim(t *testing.T) {
 	t.Parallel()
 	managed := []metav1.ManagedFieldsEntry{{Manager: "kubectl"}}
@@ -174,7 +223,7 @@ func TestSlimmingAgainWritesToNothingThatOthersRead(t *testing.T) {
 		policy.Object["spec"] = map[string]any{"rules": []any{map[string]any{"predicate": "true"}}}
 		policy.SetManagedFields([]metav1.ManagedFieldsEntry{{
 			Manager: v1alpha1.FieldOwner, Operation: metav1.ManagedFieldsOperationApply,
-			FieldsV1: &metav1.FieldsV1{Raw: []byte(`{"f:spec":{"f:rules":{}}}`)},
+			FieldsV1: metav1.NewFieldsV1(`{"f:spec":{"f:rules":{}}}`),
 		}})
 		if _, err := s.slim(policy); err != nil {
 			t.Fatal(err)
