@@ -96,7 +96,7 @@ func (t *Tenant) request(ctx context.Context) error {
 			return err
 		}
 		o.Spec.OIDC = t.settings()
-		return t.world.Create(ctx, o)
+		return Eventually(ctx, "the namespace of tenants", func(ctx context.Context) error { return t.world.Create(ctx, o) })
 	}
 	return Eventually(ctx, "the default tenant", func(ctx context.Context) error {
 		if err := t.world.Admin.Get(ctx, client.ObjectKeyFromObject(o), o); err != nil {
