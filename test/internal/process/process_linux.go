@@ -183,13 +183,19 @@ func (p *Process) waitGone(timeout time.Duration) error {
 	return nil
 }
 
-// Excerpt returns what the log of the process says: how it begins, because a
-// usage error is followed by pages of help, and how it ends. Of a Go program that
-// crashed, whose log ends with pages of goroutines, it shows the crash instead, with
-// what the program said last before.
+// Excerpt returns what the log of the process says, see [ExcerptOf].
 func (p *Process) Excerpt() string {
-	const head, before, after, tail = 3, 8, 24, 15
-	log, err := os.ReadFile(p.Log)
+	const tail = 15
+	return ExcerptOf(p.Log, tail)
+}
+
+// ExcerptOf returns what the log of a program says: how it begins, because a usage
+// error is followed by pages of help, and how it ends, in so many lines. Of a Go program
+// that crashed, whose log ends with pages of goroutines, it shows the crash instead,
+// with what the program said last before.
+func ExcerptOf(path string, tail int) string {
+	const head, before, after = 3, 8, 24
+	log, err := os.ReadFile(path)
 	if err != nil {
 		return "(" + err.Error() + ")"
 	}

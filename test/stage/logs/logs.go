@@ -130,16 +130,3 @@ func number(path string) int {
 	n, _ := strconv.Atoi(name[strings.LastIndexByte(name, '-')+1:])
 	return n
 }
-
-// Tail returns the end of a log: at most so many bytes, from the beginning of a line.
-func Tail(path string, size int) string {
-	content, err := os.ReadFile(path)
-	if err != nil {
-		return "(" + err.Error() + ")"
-	}
-	text := string(content)
-	if len(text) > size {
-		_, text, _ = strings.Cut(text[len(text)-size:], "\n")
-	}
-	return strings.TrimRight(text, "\n")
-}

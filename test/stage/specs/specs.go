@@ -15,6 +15,7 @@ import (
 	"github.com/onsi/ginkgo/v2"
 	"github.com/onsi/gomega"
 
+	"github.com/opendatahub-io/maas-operator/test/internal/process"
 	"github.com/opendatahub-io/maas-operator/test/stage/logs"
 )
 
@@ -96,13 +97,13 @@ func (i impatient) bounded(assertion func(int, any, ...any) gomega.AsyncAssertio
 	return assertion(offset, both, args...)
 }
 
-// shownSize is how much of a log a failed spec shows.
-const shownSize = 6 << 10
+// shown is the number of lines from the end of a log that a failure shows.
+const shown = 30
 
-// A failed spec shows how the logs end.
+// A failed spec shows what the operator said.
 var _ = ginkgo.ReportAfterEach(func(report ginkgo.SpecReport) {
 	if log := logs.Newest("operator"); log != "" && report.Failed() {
-		ginkgo.AddReportEntry(log+" ends with", ginkgo.ReportEntryVisibilityFailureOrVerbose, logs.Tail(log, shownSize))
+		ginkgo.AddReportEntry(log+" says", ginkgo.ReportEntryVisibilityFailureOrVerbose, process.ExcerptOf(log, shown))
 	}
 })
 
@@ -116,6 +117,6 @@ var _ = ginkgo.ReportAfterSuite("the logs of the stage", func(report ginkgo.Repo
 			ginkgo.Fail(err.Error())
 		}
 	default:
-		fmt.Fprintf(os.Stdout, "\nThe logs are kept in %s until the next run. The operator's ends with:\n%s\n", logs.Dir(), logs.Tail(log, shownSize))
+		fmt.Fprintf(os.Stdout, "\nThe logs are kept in %s until the next run. The operator's says:\n%s\n", logs.Dir(), process.ExcerptOf(log, shown))
 	}
 })

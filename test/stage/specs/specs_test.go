@@ -88,7 +88,7 @@ func TestASuiteIsAbortedWhenItsProgramEnds(t *testing.T) {
 	if passed {
 		t.Error("it passed")
 	}
-	for _, want := range []string{"it ended with 42", "1 Passed", "1 Failed", "1 Skipped", "operator-1.log ends with", "The logs are kept in", "the last words"} {
+	for _, want := range []string{"it ended with 42", "1 Passed", "1 Failed", "1 Skipped", "operator-1.log says", "The logs are kept in", "the last words"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("it does not say %q", want)
 		}
