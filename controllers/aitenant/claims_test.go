@@ -29,7 +29,7 @@ func (w world) formerClaim(gateway, holder string) *corev1.ConfigMap {
 		},
 		Data: map[string]string{"gatewayNamespace": gatewayNamespace, "gatewayName": gateway},
 	}
-	Expect(suite.admin.Create(w.ctx, claim)).To(Succeed())
+	Expect(suite.Admin.Create(w.ctx, claim)).To(Succeed())
 	return claim
 }
 
@@ -105,7 +105,7 @@ var _ = Describe("The Gateway of a tenant", func() {
 		w.up()
 		route := &gwapiv1.HTTPRoute{ObjectMeta: metav1.ObjectMeta{Namespace: infraNamespace, Name: "maas-api-route-" + w.name}}
 		route.Spec.ParentRefs = []gwapiv1.ParentReference{{Namespace: new(gwapiv1.Namespace(gatewayNamespace)), Name: "leaver"}}
-		Expect(suite.admin.Create(ctx, route)).To(Succeed())
+		Expect(suite.Admin.Create(ctx, route)).To(Succeed())
 
 		w.gateway("leaver-next")
 		w.edit(at("leaver-next"))
@@ -117,7 +117,7 @@ var _ = Describe("The Gateway of a tenant", func() {
 
 		before := route.DeepCopy()
 		route.Spec.ParentRefs[0].Name = "leaver-next"
-		Expect(suite.admin.Patch(ctx, route, client.MergeFrom(before))).To(Succeed())
+		Expect(suite.Admin.Patch(ctx, route, client.MergeFrom(before))).To(Succeed())
 		w.configSays(metav1.ConditionFalse, w.config(Default).Generation) // What a moved route does to the config.
 		w.configReady()
 		Eventually(w.says).Should(Equal(active))
@@ -141,7 +141,7 @@ var _ = Describe("The Gateway of a tenant", func() {
 		claim := holder.claim("holder")(Default)
 		before := claim.DeepCopy()
 		claim.Annotations[v1alpha1.AnnotationAITenantName] = w.name
-		Expect(suite.admin.Patch(ctx, claim, client.MergeFrom(before))).To(Succeed())
+		Expect(suite.Admin.Patch(ctx, claim, client.MergeFrom(before))).To(Succeed())
 		w.create(at("holder"))
 		Eventually(w.says).Should(Equal("Failed/False/GatewayClaimFailed"))
 		Expect(w.message(Default)).To(ContainSubstring("AITenant holder"))
@@ -173,12 +173,12 @@ var _ = Describe("The labels by which a Gateway admits routes", func() {
 		ns := w.namespaceObject(Default, infraNamespace)
 		before := ns.DeepCopy()
 		delete(ns.Labels, "picky-zone")
-		Expect(suite.admin.Patch(ctx, ns, client.MergeFrom(before))).To(Succeed())
+		Expect(suite.Admin.Patch(ctx, ns, client.MergeFrom(before))).To(Succeed())
 		Eventually(labels).Should(HaveKeyWithValue("picky-zone", "a"))
 
 		changed := gateway.DeepCopy()
 		changed.Spec.Listeners = changed.Spec.Listeners[:1]
-		Expect(suite.admin.Patch(ctx, changed, client.MergeFrom(gateway))).To(Succeed())
+		Expect(suite.Admin.Patch(ctx, changed, client.MergeFrom(gateway))).To(Succeed())
 		Eventually(labels).ShouldNot(HaveKey("picky-team"))
 		Expect(labels(Default)).To(HaveKeyWithValue("picky-zone", "a"))
 	})
@@ -195,7 +195,7 @@ var _ = Describe("The labels by which a Gateway admits routes", func() {
 
 		changed := gateway.DeepCopy()
 		changed.Spec.Listeners = changed.Spec.Listeners[:1]
-		Expect(suite.admin.Patch(ctx, changed, client.MergeFrom(gateway))).To(Succeed())
+		Expect(suite.Admin.Patch(ctx, changed, client.MergeFrom(gateway))).To(Succeed())
 		Eventually(degraded).Should(BeZero())
 	})
 })

@@ -26,7 +26,7 @@ var _ = Describe("Setting a tenant up", func() {
 	// E-31, E-32, E-33, E-60
 	It("makes namespace, config, Roles and claim, in an order that others can rely on", func(ctx SpecContext) {
 		w := newWorld(ctx, "red")
-		mark, err := suite.env.Audit().Mark()
+		mark, err := suite.Env.Audit().Mark()
 		Expect(err).NotTo(HaveOccurred())
 		gateway := w.gateway("red")
 		w.create(func(t *v1alpha1.AITenant) {
@@ -63,7 +63,7 @@ var _ = Describe("Setting a tenant up", func() {
 			{Namespace: w.namespace, Name: "aitenant-red-tenant-admin"}, {Namespace: aitenantNamespace, Name: "aitenant-red-object-admin"},
 		} {
 			role := &rbacv1.Role{}
-			Expect(suite.admin.Get(ctx, key, role)).To(Succeed())
+			Expect(suite.Admin.Get(ctx, key, role)).To(Succeed())
 			Expect(role.Rules).NotTo(BeEmpty())
 			for label, value := range stamp.Labels {
 				Expect(role.Labels).To(HaveKeyWithValue(label, value))
@@ -74,14 +74,14 @@ var _ = Describe("Setting a tenant up", func() {
 			}
 		}
 		var bindings rbacv1.RoleBindingList
-		Expect(suite.admin.List(ctx, &bindings, client.InNamespace(w.namespace))).To(Succeed())
+		Expect(suite.Admin.List(ctx, &bindings, client.InNamespace(w.namespace))).To(Succeed())
 		Expect(bindings.Items).To(BeEmpty())
 
 		after := gateway.DeepCopy()
-		Expect(suite.admin.Get(ctx, client.ObjectKeyFromObject(gateway), after)).To(Succeed())
+		Expect(suite.Admin.Get(ctx, client.ObjectKeyFromObject(gateway), after)).To(Succeed())
 		Expect(after.ResourceVersion).To(Equal(gateway.ResourceVersion))
 
-		writes, err := suite.env.Audit().After(mark, w.about)
+		writes, err := suite.Env.Audit().After(mark, w.about)
 		Expect(err).NotTo(HaveOccurred())
 		Expect(sequence(writes)).To(Equal([]string{"aitenants", "aitenants/status", "namespaces", "maastenantconfigs", "roles"}),
 			"the finalizer comes first, and the status names the Gateway before there is a config")
@@ -91,11 +91,11 @@ var _ = Describe("Setting a tenant up", func() {
 	It("writes nothing about an Active tenant when nothing changed", func(ctx SpecContext) {
 		w := newWorld(ctx, "calm")
 		w.up()
-		mark, err := suite.env.Audit().Mark()
+		mark, err := suite.Env.Audit().Mark()
 		Expect(err).NotTo(HaveOccurred())
 		w.edit(func(t *v1alpha1.AITenant) { t.Annotations = map[string]string{"example.com/note": "seen"} })
 		Consistently(func(g Gomega) []audit.Event {
-			writes, err := suite.env.Audit().After(mark, w.about)
+			writes, err := suite.Env.Audit().After(mark, w.about)
 			g.Expect(err).NotTo(HaveOccurred())
 			return writes
 		}).WithTimeout(time.Second).Should(BeEmpty())
@@ -108,7 +108,7 @@ var _ = Describe("Setting a tenant up", func() {
 		w.create(at("early-gateway"))
 		Eventually(w.says).Should(Equal("Failed/False/GatewayCheckFailed"))
 		Expect(w.message(Default)).To(And(ContainSubstring("openshift-ingress/early-gateway"), ContainSubstring("spec.gateway.name")))
-		Expect(apierrors.IsNotFound(suite.admin.Get(ctx, types.NamespacedName{Name: w.namespace}, &corev1.Namespace{}))).To(BeTrue())
+		Expect(apierrors.IsNotFound(suite.Admin.Get(ctx, types.NamespacedName{Name: w.namespace}, &corev1.Namespace{}))).To(BeTrue())
 
 		w.gateway("early-gateway")
 		w.configReady()
@@ -131,10 +131,10 @@ var _ = Describe("Setting a tenant up", func() {
 	// E-53, E-54
 	DescribeTable("refuses a tenant that may not be", func(ctx SpecContext, namespace, name, reason, text string) {
 		t := &v1alpha1.AITenant{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
-		Expect(suite.admin.Create(ctx, t)).To(Succeed())
+		Expect(suite.Admin.Create(ctx, t)).To(Succeed())
 		w := newWorld(ctx, name)
 		Eventually(func(g Gomega) v1alpha1.AITenantStatus {
-			g.Expect(suite.admin.Get(ctx, client.ObjectKeyFromObject(t), t)).To(Succeed())
+			g.Expect(suite.Admin.Get(ctx, client.ObjectKeyFromObject(t), t)).To(Succeed())
 			return t.Status
 		}).Should(HaveField("Conditions", ContainElement(And(
 			HaveField("Type", "Ready"), HaveField("Status", metav1.ConditionFalse), HaveField("Reason", reason), HaveField("Message", ContainSubstring(text)),
@@ -142,7 +142,7 @@ var _ = Describe("Setting a tenant up", func() {
 		Expect(t.Status.Phase).To(Equal(v1alpha1.AITenantPhaseFailed))
 		Expect(t.Finalizers).To(BeEmpty())
 		Expect(w.claim(name)(Default)).To(BeNil())
-		Expect(apierrors.IsNotFound(suite.admin.Get(ctx, types.NamespacedName{Name: w.namespace}, &corev1.Namespace{}))).To(BeTrue())
+		Expect(apierrors.IsNotFound(suite.Admin.Get(ctx, types.NamespacedName{Name: w.namespace}, &corev1.Namespace{}))).To(BeTrue())
 	},
 		Entry("where maas-api runs", infraNamespace, "astray", "InvalidPlacement", aitenantNamespace),
 		Entry("elsewhere", "default", "astray-too", "InvalidPlacement", aitenantNamespace),
@@ -152,7 +152,7 @@ var _ = Describe("Setting a tenant up", func() {
 	// E-52, W-50
 	It("takes over a namespace that an administrator has prepared, and repairs it", func(ctx SpecContext) {
 		w := newWorld(ctx, "prepared")
-		Expect(suite.admin.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: w.namespace, Labels: map[string]string{"team": "prepared"}}})).To(Succeed())
+		Expect(suite.Admin.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: w.namespace, Labels: map[string]string{"team": "prepared"}}})).To(Succeed())
 		w.up()
 		ns := w.namespaceObject(Default, w.namespace)
 		Expect(ns.Labels).To(And(HaveKeyWithValue("team", "prepared"), HaveKeyWithValue(v1alpha1.LabelTenant, "prepared"), HaveKeyWithValue(v1alpha1.LabelGeneratedNamespace, "true")))
@@ -160,7 +160,7 @@ var _ = Describe("Setting a tenant up", func() {
 
 		before := ns.DeepCopy()
 		delete(ns.Labels, v1alpha1.LabelTenant)
-		Expect(suite.admin.Patch(ctx, ns, client.MergeFrom(before))).To(Succeed())
+		Expect(suite.Admin.Patch(ctx, ns, client.MergeFrom(before))).To(Succeed())
 		Eventually(func(g Gomega) map[string]string { return w.namespaceObject(g, w.namespace).Labels }).Should(HaveKeyWithValue(v1alpha1.LabelTenant, "prepared"))
 	})
 
@@ -168,7 +168,7 @@ var _ = Describe("Setting a tenant up", func() {
 	It("leaves a namespace alone that is another tenant's, until that is corrected", func(ctx SpecContext) {
 		w := newWorld(ctx, "owned")
 		annotations := map[string]string{v1alpha1.AnnotationAITenantName: "somebody", v1alpha1.AnnotationAITenantNamespace: aitenantNamespace}
-		Expect(suite.admin.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: w.namespace, Annotations: annotations}})).To(Succeed())
+		Expect(suite.Admin.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: w.namespace, Annotations: annotations}})).To(Succeed())
 		w.gateway("owned")
 		w.create()
 		Eventually(w.says).Should(Equal("Failed/False/TenantNamespaceFailed"))
@@ -178,7 +178,7 @@ var _ = Describe("Setting a tenant up", func() {
 
 		before := ns.DeepCopy()
 		ns.Annotations = nil
-		Expect(suite.admin.Patch(ctx, ns, client.MergeFrom(before))).To(Succeed())
+		Expect(suite.Admin.Patch(ctx, ns, client.MergeFrom(before))).To(Succeed())
 		w.configReady()
 		Eventually(w.says).Should(Equal(active))
 	})
@@ -190,13 +190,13 @@ var _ = Describe("Setting a tenant up", func() {
 		config := w.config(Default)
 		before := config.DeepCopy()
 		config.Finalizers = append(config.Finalizers, "example.com/hold")
-		Expect(suite.admin.Patch(ctx, config, client.MergeFrom(before))).To(Succeed())
-		Expect(suite.admin.Delete(ctx, config)).To(Succeed())
+		Expect(suite.Admin.Patch(ctx, config, client.MergeFrom(before))).To(Succeed())
+		Expect(suite.Admin.Delete(ctx, config)).To(Succeed())
 		Eventually(w.says).Should(Equal("Failed/False/TenantConfigReconcileFailed"))
 
 		before = config.DeepCopy()
 		config.Finalizers = nil
-		Expect(suite.admin.Patch(ctx, config, client.MergeFrom(before))).To(Succeed())
+		Expect(suite.Admin.Patch(ctx, config, client.MergeFrom(before))).To(Succeed())
 		Eventually(w.says).Should(Equal("Pending/False/TenantConfigNotReady"))
 		Expect(w.config(Default).UID).NotTo(Equal(config.UID))
 		w.configReady()
@@ -208,26 +208,26 @@ var _ = Describe("Setting a tenant up", func() {
 		w.up()
 		key := types.NamespacedName{Namespace: w.namespace, Name: "aitenant-roles-tenant-admin"}
 		role := &rbacv1.Role{}
-		Expect(suite.admin.Get(ctx, key, role)).To(Succeed())
+		Expect(suite.Admin.Get(ctx, key, role)).To(Succeed())
 		before, rules := role.DeepCopy(), role.Rules
 		role.Rules = append(role.Rules, rbacv1.PolicyRule{Verbs: []string{"get"}, APIGroups: []string{""}, Resources: []string{"configmaps"}})
-		Expect(suite.admin.Patch(ctx, role, client.MergeFrom(before))).To(Succeed())
+		Expect(suite.Admin.Patch(ctx, role, client.MergeFrom(before))).To(Succeed())
 		Eventually(func(g Gomega) []rbacv1.PolicyRule {
-			g.Expect(suite.admin.Get(ctx, key, role)).To(Succeed())
+			g.Expect(suite.Admin.Get(ctx, key, role)).To(Succeed())
 			return role.Rules
 		}).Should(Equal(rules))
 	})
 
 	It("does not take over a Role that is somebody else's", func(ctx SpecContext) {
 		w := newWorld(ctx, "other-role")
-		Expect(suite.admin.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: w.namespace}})).To(Succeed())
+		Expect(suite.Admin.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: w.namespace}})).To(Succeed())
 		role := &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "aitenant-other-role-tenant-admin"}}
-		Expect(suite.admin.Create(ctx, role)).To(Succeed())
+		Expect(suite.Admin.Create(ctx, role)).To(Succeed())
 		w.gateway(w.name)
 		w.create()
 		Eventually(w.says).Should(Equal("Failed/False/RBACReconcileFailed"))
 		Expect(w.message(Default)).To(ContainSubstring(w.namespace + "/aitenant-other-role-tenant-admin"))
-		Expect(suite.admin.Get(ctx, client.ObjectKeyFromObject(role), role)).To(Succeed())
+		Expect(suite.Admin.Get(ctx, client.ObjectKeyFromObject(role), role)).To(Succeed())
 		Expect(role.Rules).To(BeEmpty())
 	})
 })

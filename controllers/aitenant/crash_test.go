@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"testing"
 	"time"
 
@@ -19,7 +18,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
-	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/tools/events"
 	clocktesting "k8s.io/utils/clock/testing"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -27,18 +25,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
-	gwapiv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
 	"github.com/opendatahub-io/maas-operator/controllers/aitenant"
 	"github.com/opendatahub-io/maas-operator/internal/apply"
-	"github.com/opendatahub-io/maas-operator/internal/desired"
 	desiredtenant "github.com/opendatahub-io/maas-operator/internal/desired/aitenant"
 	"github.com/opendatahub-io/maas-operator/internal/desired/tenant"
-	"github.com/opendatahub-io/maas-operator/internal/images"
-	"github.com/opendatahub-io/maas-operator/internal/render"
 	"github.com/opendatahub-io/maas-operator/internal/tenancy"
-	"github.com/opendatahub-io/maas-operator/templates"
+	"github.com/opendatahub-io/maas-operator/test/parts"
 )
 
 // errCrash is what a write gets at which the operator dies.
@@ -74,25 +68,10 @@ const doomed types.UID = "uid-1"
 // it must not be far away.
 var curtain = time.Now().Truncate(time.Second)
 
-// engineOnce loads the templates once: that takes longer than a test.
-var engineOnce = sync.OnceValues(func() (*render.Engine, error) {
-	return render.New(templates.FS, desired.Components(), render.WithImages(images.Development()))
-})
-
 func newTheatre(t *testing.T, objects ...client.Object) *theatre {
 	t.Helper()
-	engine, err := engineOnce()
-	if err != nil {
-		t.Fatal(err)
-	}
-	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, v1alpha1.AddToScheme, gwapiv1.Install} {
-		if err := add(scheme); err != nil {
-			t.Fatal(err)
-		}
-	}
 	s := &theatre{t: t, revoked: map[types.UID]bool{}, clock: clocktesting.NewFakePassiveClock(curtain), events: events.NewFakeRecorder(1000)}
-	s.store = fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).
+	s.store = fake.NewClientBuilder().WithScheme(parts.Scheme(t)).WithObjects(objects...).
 		WithStatusSubresource(&v1alpha1.AITenant{}, &v1alpha1.MaasTenantConfig{}, &batchv1.Job{}).Build()
 	seen := interceptor.NewClient(s.store.(client.WithWatch), interceptor.Funcs{
 		Create: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.CreateOption) error {
@@ -112,7 +91,7 @@ func newTheatre(t *testing.T, objects ...client.Object) *theatre {
 		},
 	})
 	s.operator = &aitenant.Reconciler{
-		Client: seen, APIReader: seen, Engine: engine, Applier: apply.New(seen, apply.Options{APIReader: seen}),
+		Client: seen, APIReader: seen, Engine: parts.Engine(t), Applier: apply.New(seen, apply.Options{APIReader: seen}),
 		Settings: aitenant.Settings{
 			Tenancy: tenancy.Settings{
 				Gateway:          types.NamespacedName{Namespace: gatewayNamespace, Name: defaultGateway},

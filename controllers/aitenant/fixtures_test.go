@@ -26,14 +26,6 @@ import (
 
 var byOperator = audit.ByUser(testenv.OperatorUser)
 
-// prepareCluster makes what an installation has before the first tenant.
-func prepareCluster(ctx context.Context) {
-	GinkgoHelper()
-	for _, name := range []string{aitenantNamespace, infraNamespace, gatewayNamespace} {
-		Expect(suite.admin.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}})).To(Succeed())
-	}
-}
-
 // world is a tenant that no other spec has. The context outlives the node that made
 // it, so that a container may use it.
 type world struct {
@@ -74,7 +66,7 @@ func (w world) gateway(name string, selectors ...map[string]string) *gwapiv1.Gat
 		}}
 		g.Spec.Listeners = append(g.Spec.Listeners, listener)
 	}
-	Expect(suite.admin.Create(w.ctx, g)).To(Succeed())
+	Expect(suite.Admin.Create(w.ctx, g)).To(Succeed())
 	return g
 }
 
@@ -85,7 +77,7 @@ func (w world) create(change ...func(*v1alpha1.AITenant)) *v1alpha1.AITenant {
 	for _, c := range change {
 		c(t)
 	}
-	Expect(suite.admin.Create(w.ctx, t)).To(Succeed())
+	Expect(suite.Admin.Create(w.ctx, t)).To(Succeed())
 	return t
 }
 
@@ -99,12 +91,12 @@ func (w world) edit(change func(*v1alpha1.AITenant)) {
 	t := w.tenant(Default)
 	before := t.DeepCopy()
 	change(t)
-	Expect(suite.admin.Patch(w.ctx, t, client.MergeFrom(before))).To(Succeed())
+	Expect(suite.Admin.Patch(w.ctx, t, client.MergeFrom(before))).To(Succeed())
 }
 
 func (w world) tenant(g Gomega) *v1alpha1.AITenant {
 	t := &v1alpha1.AITenant{}
-	g.Expect(suite.admin.Get(w.ctx, w.key(), t)).To(Succeed())
+	g.Expect(suite.Admin.Get(w.ctx, w.key(), t)).To(Succeed())
 	return t
 }
 
@@ -133,7 +125,7 @@ func (w world) message(g Gomega) string { return w.condition(v1alpha1.ConditionR
 
 func (w world) config(g Gomega) *v1alpha1.MaasTenantConfig {
 	c := &v1alpha1.MaasTenantConfig{}
-	g.Expect(suite.admin.Get(w.ctx, w.configKey(), c)).To(Succeed())
+	g.Expect(suite.Admin.Get(w.ctx, w.configKey(), c)).To(Succeed())
 	return c
 }
 
@@ -146,7 +138,7 @@ func (w world) configSays(status metav1.ConditionStatus, generation int64) {
 		meta.SetStatusCondition(&c.Status.Conditions, metav1.Condition{
 			Type: "Ready", Status: status, Reason: "Played", ObservedGeneration: generation,
 		})
-		g.Expect(suite.admin.Status().Patch(w.ctx, c, client.MergeFrom(before))).To(Succeed())
+		g.Expect(suite.Admin.Status().Patch(w.ctx, c, client.MergeFrom(before))).To(Succeed())
 	}).Should(Succeed())
 }
 
@@ -172,7 +164,7 @@ func (w world) up(change ...func(*v1alpha1.AITenant)) *v1alpha1.AITenant {
 
 func (w world) namespaceObject(g Gomega, name string) *corev1.Namespace {
 	ns := &corev1.Namespace{}
-	g.Expect(suite.admin.Get(w.ctx, types.NamespacedName{Name: name}, ns)).To(Succeed())
+	g.Expect(suite.Admin.Get(w.ctx, types.NamespacedName{Name: name}, ns)).To(Succeed())
 	return ns
 }
 
@@ -180,7 +172,7 @@ func (w world) namespaceObject(g Gomega, name string) *corev1.Namespace {
 func (w world) claim(gateway string) func(Gomega) *corev1.ConfigMap {
 	return func(g Gomega) *corev1.ConfigMap {
 		c := &corev1.ConfigMap{}
-		err := suite.admin.Get(w.ctx, types.NamespacedName{Namespace: aitenantNamespace, Name: tenancy.GatewayClaim(gatewayNamespace, gateway)}, c)
+		err := suite.Admin.Get(w.ctx, types.NamespacedName{Namespace: aitenantNamespace, Name: tenancy.GatewayClaim(gatewayNamespace, gateway)}, c)
 		if apierrors.IsNotFound(err) {
 			return nil
 		}
@@ -192,7 +184,7 @@ func (w world) claim(gateway string) func(Gomega) *corev1.ConfigMap {
 // events are the events about the AITenant, each with its type.
 func (w world) events(g Gomega) []string {
 	var list eventsv1.EventList
-	g.Expect(suite.admin.List(w.ctx, &list, client.InNamespace(aitenantNamespace))).To(Succeed())
+	g.Expect(suite.Admin.List(w.ctx, &list, client.InNamespace(aitenantNamespace))).To(Succeed())
 	var reasons []string
 	for i := range list.Items {
 		if e := &list.Items[i]; e.Regarding.Kind == v1alpha1.KindAITenant && e.Regarding.Name == w.name {

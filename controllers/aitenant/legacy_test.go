@@ -21,16 +21,16 @@ import (
 // which a finalizer holds that nobody takes off any more.
 func (w world) legacy(spec v1alpha1.TenantSpec) *v1alpha1.Tenant {
 	GinkgoHelper()
-	Expect(suite.admin.Create(w.ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: w.namespace}})).To(Succeed())
+	Expect(suite.Admin.Create(w.ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: w.namespace}})).To(Succeed())
 	legacy := &v1alpha1.Tenant{ObjectMeta: metav1.ObjectMeta{
 		Namespace: w.namespace, Name: v1alpha1.DefaultTenantConfigName, Finalizers: []string{v1alpha1.FinalizerLegacyTenant},
 	}, Spec: spec}
-	Expect(suite.admin.Create(w.ctx, legacy)).To(Succeed())
+	Expect(suite.Admin.Create(w.ctx, legacy)).To(Succeed())
 	return legacy
 }
 
 func (w world) legacyIsGone(g Gomega) {
-	err := suite.admin.Get(w.ctx, w.configKey(), &v1alpha1.Tenant{})
+	err := suite.Admin.Get(w.ctx, w.configKey(), &v1alpha1.Tenant{})
 	g.Expect(apierrors.IsNotFound(err)).To(BeTrue(), "error: %v", err)
 }
 
@@ -66,13 +66,13 @@ var _ = Describe("A Tenant of an earlier release", func() {
 		legacy := w.legacy(v1alpha1.TenantSpec{APIKeys: &v1alpha1.TenantAPIKeysConfig{MaxExpirationDays: new(int32(30))}})
 		config := &v1alpha1.MaasTenantConfig{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: v1alpha1.DefaultTenantConfigName}}
 		config.Spec.APIKeys = &v1alpha1.TenantAPIKeysConfig{MaxExpirationDays: new(int32(10))}
-		Expect(suite.admin.Create(w.ctx, config)).To(Succeed())
+		Expect(suite.Admin.Create(w.ctx, config)).To(Succeed())
 		w.create()
 		Eventually(w.condition(v1alpha1.ConditionLegacyTenantRetired)).Should(And(
 			HaveField("Reason", "LegacyTenantKept"), HaveField("Message", ContainSubstring("spec.apiKeys"))))
 		w.configReady()
 		Eventually(w.says).Should(Equal(active))
-		Expect(suite.admin.Delete(w.ctx, legacy)).To(Succeed())
+		Expect(suite.Admin.Delete(w.ctx, legacy)).To(Succeed())
 		Eventually(w.legacyIsGone).Should(Succeed())
 		Eventually(w.condition(v1alpha1.ConditionLegacyTenantRetired)).Should(HaveField("Status", metav1.ConditionTrue))
 	})
@@ -84,13 +84,13 @@ var _ = Describe("A Tenant of an earlier release", func() {
 		legacy := w.legacy(v1alpha1.TenantSpec{GatewayRef: &v1alpha1.TenantGatewayRef{Namespace: "other", Name: "elsewhere-gateway"}})
 		w.create()
 		Eventually(w.says).Should(Equal("Failed/False/LegacyTenantMigrationFailed"))
-		Expect(suite.admin.Get(w.ctx, client.ObjectKeyFromObject(legacy), legacy)).To(Succeed())
+		Expect(suite.Admin.Get(w.ctx, client.ObjectKeyFromObject(legacy), legacy)).To(Succeed())
 		Expect(legacy.Annotations).To(BeEmpty())
-		Expect(apierrors.IsNotFound(suite.admin.Get(w.ctx, w.configKey(), &v1alpha1.MaasTenantConfig{}))).To(BeTrue())
+		Expect(apierrors.IsNotFound(suite.Admin.Get(w.ctx, w.configKey(), &v1alpha1.MaasTenantConfig{}))).To(BeTrue())
 
 		before := legacy.DeepCopy()
 		legacy.Spec.GatewayRef.Namespace = gatewayNamespace
-		Expect(suite.admin.Patch(w.ctx, legacy, client.MergeFrom(before))).To(Succeed())
+		Expect(suite.Admin.Patch(w.ctx, legacy, client.MergeFrom(before))).To(Succeed())
 		Eventually(w.legacyIsGone).Should(Succeed())
 		Expect(w.tenant(Default).Spec.Gateway).To(HaveField("Name", "elsewhere-gateway"))
 	})
@@ -103,21 +103,21 @@ var _ = Describe("The deletion of a tenant", func() {
 		secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: infraNamespace, Name: v1alpha1.DatabaseSecretName}}
 		account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: infraNamespace, Name: tenancy.CleanupServiceAccount}}
 		for _, o := range []client.Object{secret, account} {
-			Expect(client.IgnoreAlreadyExists(suite.admin.Create(w.ctx, o))).To(Succeed())
+			Expect(client.IgnoreAlreadyExists(suite.Admin.Create(w.ctx, o))).To(Succeed())
 		}
 		t := w.up()
 		theirs := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "theirs"}}
-		Expect(suite.admin.Create(w.ctx, theirs)).To(Succeed())
-		Expect(suite.admin.Delete(w.ctx, t)).To(Succeed())
+		Expect(suite.Admin.Create(w.ctx, theirs)).To(Succeed())
+		Expect(suite.Admin.Delete(w.ctx, t)).To(Succeed())
 
 		Eventually(func(g Gomega) { // The test plays the Pod.
 			var pods corev1.PodList
-			g.Expect(suite.admin.List(w.ctx, &pods, client.InNamespace(infraNamespace), client.MatchingLabels{"job-name": tenancy.KeyRevocation(w.name)})).To(Succeed())
+			g.Expect(suite.Admin.List(w.ctx, &pods, client.InNamespace(infraNamespace), client.MatchingLabels{"job-name": tenancy.KeyRevocation(w.name)})).To(Succeed())
 			g.Expect(pods.Items).To(HaveLen(1))
 			g.Expect(pods.Items[0].Spec.Containers[0].Args).To(ContainElements("revoke", w.name, string(t.UID)))
 			g.Expect(pods.Items[0].Status.Phase).To(Equal(corev1.PodRunning)) // Else the simulated node is about to say so.
 			pods.Items[0].Status.Phase = corev1.PodSucceeded
-			g.Expect(suite.admin.Status().Update(w.ctx, &pods.Items[0])).To(Succeed())
+			g.Expect(suite.Admin.Status().Update(w.ctx, &pods.Items[0])).To(Succeed())
 		}).Should(Succeed())
 		// The controller of Jobs takes its time on a busy machine.
 		Eventually(w.condition(v1alpha1.ConditionAPIKeysRevoked)).WithTimeout(time.Minute).Should(HaveField("Status", metav1.ConditionTrue))
@@ -127,18 +127,18 @@ var _ = Describe("The deletion of a tenant", func() {
 			g.Expect(c.Finalizers).To(ContainElement(v1alpha1.FinalizerTenantCleanup))
 			before := c.DeepCopy()
 			c.Finalizers = nil
-			g.Expect(suite.admin.Patch(w.ctx, c, client.MergeFrom(before))).To(Succeed())
+			g.Expect(suite.Admin.Patch(w.ctx, c, client.MergeFrom(before))).To(Succeed())
 		}).Should(Succeed())
 
-		Eventually(func() bool { return apierrors.IsNotFound(suite.admin.Get(w.ctx, w.key(), t)) }).Should(BeTrue())
+		Eventually(func() bool { return apierrors.IsNotFound(suite.Admin.Get(w.ctx, w.key(), t)) }).Should(BeTrue())
 		Expect(w.claim(w.name)(Default)).To(BeNil())
 		ns := w.namespaceObject(Default, w.namespace)
 		Expect(ns.DeletionTimestamp).To(BeNil())
 		Expect(ns.Labels).To(Equal(map[string]string{"kubernetes.io/metadata.name": w.namespace}))
 		Expect(ns.Annotations).To(BeEmpty())
-		Expect(suite.admin.Get(w.ctx, client.ObjectKeyFromObject(theirs), theirs)).To(Succeed())
+		Expect(suite.Admin.Get(w.ctx, client.ObjectKeyFromObject(theirs), theirs)).To(Succeed())
 		var stones corev1.ConfigMapList
-		Expect(suite.admin.List(w.ctx, &stones, client.MatchingLabels{v1alpha1.LabelTenantTombstone: "true"})).To(Succeed())
+		Expect(suite.Admin.List(w.ctx, &stones, client.MatchingLabels{v1alpha1.LabelTenantTombstone: "true"})).To(Succeed())
 		Expect(stones.Items).To(BeEmpty())
 	})
 })

@@ -13,10 +13,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/tools/events"
 	clocktesting "k8s.io/utils/clock/testing"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -28,14 +26,11 @@ import (
 	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
 	"github.com/opendatahub-io/maas-operator/controllers/aitenant"
 	"github.com/opendatahub-io/maas-operator/internal/apply"
-	"github.com/opendatahub-io/maas-operator/internal/desired"
 	desiredtenant "github.com/opendatahub-io/maas-operator/internal/desired/aitenant"
 	"github.com/opendatahub-io/maas-operator/internal/desired/tenant"
 	"github.com/opendatahub-io/maas-operator/internal/facts"
-	"github.com/opendatahub-io/maas-operator/internal/images"
-	"github.com/opendatahub-io/maas-operator/internal/render"
 	"github.com/opendatahub-io/maas-operator/internal/tenancy"
-	"github.com/opendatahub-io/maas-operator/templates"
+	"github.com/opendatahub-io/maas-operator/test/parts"
 )
 
 // discoverer serves the Gateway API, or fails.
@@ -63,16 +58,12 @@ type answers struct {
 // Answers of the API server that a real one gives only by chance.
 func TestAnswersThatComeByChance(t *testing.T) {
 	t.Parallel()
-	engine, err := render.New(templates.FS, desired.Components(), render.WithImages(images.Development()))
-	if err != nil {
-		t.Fatal(err)
-	}
 	for name, tt := range chances() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			store := storeOf(t, tt)
 			r := &aitenant.Reconciler{
-				Client: interceptor.NewClient(store, tt.funcs), APIReader: store, Engine: engine, APIs: facts.NewOptionalAPIs(tt.discovery),
+				Client: interceptor.NewClient(store, tt.funcs), APIReader: store, Engine: parts.Engine(t), APIs: facts.NewOptionalAPIs(tt.discovery),
 				Applier: apply.New(store, apply.Options{}), Events: events.NewFakeRecorder(100), Clock: clocktesting.NewFakePassiveClock(time.Time{}),
 				Settings: aitenant.Settings{
 					Tenancy: tenancy.Settings{Gateway: types.NamespacedName{Namespace: gatewayNamespace, Name: defaultGateway}, DefaultNamespace: defaultNamespace, AITenantNamespace: aitenantNamespace},
@@ -102,12 +93,6 @@ func TestAnswersThatComeByChance(t *testing.T) {
 // storeOf holds a tenant that lacks nothing but what is being tested.
 func storeOf(t *testing.T, tt answers) client.WithWatch {
 	t.Helper()
-	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, v1alpha1.AddToScheme, gwapiv1.Install} {
-		if err := add(scheme); err != nil {
-			t.Fatal(err)
-		}
-	}
 	green := &v1alpha1.AITenant{ObjectMeta: metav1.ObjectMeta{Namespace: aitenantNamespace, Name: "green", UID: "uid-of-green", Generation: 1}}
 	gateway := &gwapiv1.Gateway{ObjectMeta: metav1.ObjectMeta{Namespace: gatewayNamespace, Name: "green"}}
 	if tt.change != nil {
@@ -116,7 +101,7 @@ func storeOf(t *testing.T, tt answers) client.WithWatch {
 	config := desiredtenant.NewConfig(green, "ai-tenant-green")
 	config.Generation = 1
 	meta.SetStatusCondition(&config.Status.Conditions, metav1.Condition{Type: "Ready", Status: metav1.ConditionTrue, Reason: "Played", ObservedGeneration: 1})
-	return fake.NewClientBuilder().WithScheme(scheme).WithStatusSubresource(green, config).WithObjects(
+	return fake.NewClientBuilder().WithScheme(parts.Scheme(t)).WithStatusSubresource(green, config).WithObjects(
 		green, gateway, config, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: infraNamespace}},
 	).Build()
 }

@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
+	"github.com/opendatahub-io/maas-operator/test/rig"
 	"github.com/opendatahub-io/maas-operator/test/testenv"
 	"github.com/opendatahub-io/maas-operator/test/testenv/audit"
 )
@@ -70,7 +71,7 @@ var _ = Describe("A burst of subscriptions on one model", Ordered, func() {
 	It("leaves nothing to write for a controller that starts later", func(ctx SpecContext) {
 		quiet()
 		mark, looks := mark(), reconciles("subscription")
-		run(ctx, suite.scheme)
+		suite.Operate(ctx, rig.Manager{SetUp: setUp})
 		Eventually(func() int { return reconciles("subscription") - looks }).Should(BeNumerically(">=", count))
 		quiet()
 		Expect(requests(mark, audit.IsWrite())).To(BeEmpty())
@@ -86,7 +87,7 @@ func (m governed) subscribeAll(count, writers int) {
 	for range writers {
 		wg.Go(func() {
 			for i := range work {
-				errs[i] = suite.admin.Create(m.ctx, m.subscription(fmt.Sprintf("burst-%03d", i)).Obj())
+				errs[i] = suite.Admin.Create(m.ctx, m.subscription(fmt.Sprintf("burst-%03d", i)).Obj())
 			}
 		})
 	}
@@ -102,7 +103,7 @@ func (m governed) subscribeAll(count, writers int) {
 func (m governed) subscriptions() []v1alpha1.MaaSSubscription {
 	GinkgoHelper()
 	var list v1alpha1.MaaSSubscriptionList
-	Expect(suite.admin.List(m.ctx, &list, client.InNamespace(tenantNamespace))).To(Succeed())
+	Expect(suite.Admin.List(m.ctx, &list, client.InNamespace(tenantNamespace))).To(Succeed())
 	var out []v1alpha1.MaaSSubscription
 	for i := range list.Items {
 		if strings.HasSuffix(list.Items[i].Name, m.namespace) {
@@ -124,7 +125,7 @@ func (m governed) active() int {
 
 func mark() audit.Mark {
 	GinkgoHelper()
-	mark, err := suite.env.Audit().Mark()
+	mark, err := suite.Env.Audit().Mark()
 	Expect(err).NotTo(HaveOccurred())
 	return mark
 }
@@ -132,7 +133,7 @@ func mark() audit.Mark {
 // requests are those of the operator after the mark.
 func requests(mark audit.Mark, filters ...audit.Filter) []audit.Event {
 	GinkgoHelper()
-	events, err := suite.env.Audit().After(mark, append([]audit.Filter{audit.ByUser(testenv.OperatorUser)}, filters...)...)
+	events, err := suite.Env.Audit().After(mark, append([]audit.Filter{audit.ByUser(testenv.OperatorUser)}, filters...)...)
 	Expect(err).NotTo(HaveOccurred())
 	return events
 }
@@ -163,7 +164,7 @@ func quiet() {
 	GinkgoHelper()
 	const longest = 3 * time.Second
 	Eventually(func() ([]audit.Event, error) {
-		return suite.env.Audit().Events(audit.ByUser(testenv.OperatorUser), audit.Not(audit.ByVerb(audit.VerbWatch)), audit.Since(time.Now().Add(-longest)))
+		return suite.Env.Audit().Events(audit.ByUser(testenv.OperatorUser), audit.Not(audit.ByVerb(audit.VerbWatch)), audit.Since(time.Now().Add(-longest)))
 	}).WithContext(context.Background()).WithTimeout(time.Minute).WithPolling(200 * time.Millisecond).Should(BeEmpty())
 }
 

@@ -9,7 +9,6 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
-	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -22,32 +21,8 @@ import (
 	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
 	"github.com/opendatahub-io/maas-operator/internal/kuadrant"
 	"github.com/opendatahub-io/maas-operator/test/builder"
-	standin "github.com/opendatahub-io/maas-operator/test/standins/kuadrant"
 	"github.com/opendatahub-io/maas-operator/test/testenv"
 )
-
-// prepareCluster creates what exists before any model: the default tenant's
-// namespace and its gateway.
-func prepareCluster(ctx context.Context) {
-	GinkgoHelper()
-	for _, name := range []string{tenantNamespace, gatewayNamespace} {
-		Expect(suite.admin.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}})).To(Succeed())
-	}
-	Expect(suite.admin.Create(ctx, &gwapiv1.GatewayClass{
-		ObjectMeta: metav1.ObjectMeta{Name: "openshift-default"},
-		Spec:       gwapiv1.GatewayClassSpec{ControllerName: standin.ControllerName},
-	})).To(Succeed())
-	Expect(suite.admin.Create(ctx, &gwapiv1.Gateway{
-		ObjectMeta: metav1.ObjectMeta{Namespace: gatewayNamespace, Name: gatewayName},
-		Spec: gwapiv1.GatewaySpec{
-			GatewayClassName: "openshift-default",
-			Listeners: []gwapiv1.Listener{{
-				Name: "http", Port: 80, Protocol: gwapiv1.HTTPProtocolType,
-				AllowedRoutes: &gwapiv1.AllowedRoutes{Namespaces: &gwapiv1.RouteNamespaces{From: new(gwapiv1.NamespacesFromAll)}},
-			}},
-		},
-	})).To(Succeed())
-}
 
 // governed is one model with a namespace of its own. Subscriptions and auth
 // policies get the namespace's name as a suffix, since all live in the default
@@ -62,7 +37,7 @@ type governed struct {
 // status by hand: finding it is another controller's work.
 func newModel(ctx context.Context) governed {
 	GinkgoHelper()
-	namespace, err := testenv.NewNamespace(ctx, suite.admin, "llm-")
+	namespace, err := testenv.NewNamespace(ctx, suite.Admin, "llm-")
 	Expect(err).NotTo(HaveOccurred())
 	m := governed{ctx: context.WithoutCancel(ctx), namespace: namespace, name: "my-model"}
 	m.addRef()
@@ -74,13 +49,13 @@ func (m governed) addRef() { m.addRefOn(m.name) }
 // addRefOn creates the MaaSModelRef with a route of the given name.
 func (m governed) addRefOn(route string) {
 	GinkgoHelper()
-	err := suite.admin.Create(m.ctx, builder.Route(m.namespace, route, gatewayNamespace, gatewayName).Obj())
+	err := suite.Admin.Create(m.ctx, builder.Route(m.namespace, route, gatewayNamespace, gatewayName).Obj())
 	Expect(client.IgnoreAlreadyExists(err)).To(Succeed())
 	ref := m.ref()
-	Expect(suite.admin.Create(m.ctx, ref)).To(Succeed())
+	Expect(suite.Admin.Create(m.ctx, ref)).To(Succeed())
 	before := ref.DeepCopy()
 	ref.Status.HTTPRouteName, ref.Status.HTTPRouteNamespace = route, m.namespace
-	Expect(suite.admin.Status().Patch(m.ctx, ref, client.MergeFrom(before))).To(Succeed())
+	Expect(suite.Admin.Status().Patch(m.ctx, ref, client.MergeFrom(before))).To(Succeed())
 }
 
 func (m governed) ref() *v1alpha1.MaaSModelRef { return builder.ModelRef(m.namespace, m.name).Obj() }
@@ -121,26 +96,26 @@ func (m governed) foreign(name string) *unstructured.Unstructured {
 
 func create[T client.Object](ctx context.Context, object T) T {
 	GinkgoHelper()
-	Expect(suite.admin.Create(ctx, object)).To(Succeed())
+	Expect(suite.Admin.Create(ctx, object)).To(Succeed())
 	return object
 }
 
 func read(ctx context.Context, kind schema.GroupVersionKind, key types.NamespacedName) *unstructured.Unstructured {
 	GinkgoHelper()
 	object := kuadrant.New(kind)
-	Expect(suite.admin.Get(ctx, key, object)).To(Succeed())
+	Expect(suite.Admin.Get(ctx, key, object)).To(Succeed())
 	return object
 }
 
 func reload[T client.Object](ctx context.Context, object T) T {
 	GinkgoHelper()
-	Expect(suite.admin.Get(ctx, client.ObjectKeyFromObject(object), object)).To(Succeed())
+	Expect(suite.Admin.Get(ctx, client.ObjectKeyFromObject(object), object)).To(Succeed())
 	return object
 }
 
 // gone asks for an object that should not exist any more.
 func gone(ctx context.Context, object client.Object) func() error {
-	return func() error { return suite.admin.Get(ctx, client.ObjectKeyFromObject(object), object) }
+	return func() error { return suite.Admin.Get(ctx, client.ObjectKeyFromObject(object), object) }
 }
 
 func phaseOf(ctx context.Context, object client.Object) func() v1alpha1.Phase {
@@ -179,7 +154,7 @@ func eventsOf(ctx context.Context, object client.Object) func() []string {
 	return func() []string {
 		GinkgoHelper()
 		var list eventsv1.EventList
-		Expect(suite.admin.List(ctx, &list, client.InNamespace(object.GetNamespace()))).To(Succeed())
+		Expect(suite.Admin.List(ctx, &list, client.InNamespace(object.GetNamespace()))).To(Succeed())
 		slices.SortFunc(list.Items, func(a, b eventsv1.Event) int { return a.EventTime.Compare(b.EventTime.Time) })
 		var out []string
 		for i := range list.Items {

@@ -68,14 +68,14 @@ var _ = Describe("The status of a contributor", func() {
 		held := reload(ctx, m.ref())
 		before := held.DeepCopy()
 		held.Finalizers = append(held.Finalizers, "test.example.com/hold")
-		Expect(suite.admin.Patch(ctx, held, client.MergeFrom(before))).To(Succeed())
-		Expect(suite.admin.Delete(ctx, held)).To(Succeed())
+		Expect(suite.Admin.Patch(ctx, held, client.MergeFrom(before))).To(Succeed())
+		Expect(suite.Admin.Delete(ctx, held)).To(Succeed())
 		Eventually(phaseOf(ctx, sub)).Should(Equal(v1alpha1.PhaseFailed))
 		Expect(sub.Status.ModelRefStatuses).To(HaveExactElements(HaveField("Reason", v1alpha1.ReasonNotFound)))
 
 		before = reload(ctx, held).DeepCopy()
 		held.Finalizers = nil
-		Expect(suite.admin.Patch(ctx, held, client.MergeFrom(before))).To(Succeed())
+		Expect(suite.Admin.Patch(ctx, held, client.MergeFrom(before))).To(Succeed())
 		Eventually(gone(ctx, held)).ShouldNot(Succeed())
 		m.addRef()
 		Eventually(phaseOf(ctx, sub)).Should(Equal(v1alpha1.PhaseActive))
@@ -103,7 +103,7 @@ var _ = Describe("The status of a contributor", func() {
 		DeferCleanup(suite.kuadrant.Resume)
 		before := sub.DeepCopy()
 		sub.Spec.ModelRefs[0].TokenRateLimits[0].Limit = 77
-		Expect(suite.admin.Patch(ctx, sub, client.MergeFrom(before))).To(Succeed())
+		Expect(suite.Admin.Patch(ctx, sub, client.MergeFrom(before))).To(Succeed())
 		Eventually(suite.kuadrant.Held).Should(ContainElement(ContainSubstring(m.namespace)))
 		Consistently(phaseOf(ctx, sub)).Should(Equal(v1alpha1.PhaseDegraded))
 		Expect(sub.Status.TokenRateLimitStatuses).To(HaveExactElements(And(HaveField("Ready", true), HaveField("Reason", v1alpha1.ReasonAccepted), HaveField("Message", ContainSubstring("former limits")))))
@@ -115,7 +115,7 @@ var _ = Describe("The status of a contributor", func() {
 	It("notices that the gateway enforces its policy no longer, and says once that it fails and once that it works again (W-35, W-14)", func(ctx SpecContext) {
 		auth, sub := m.allow("team"), m.subscribe("sub")
 		Eventually(phaseOf(ctx, sub)).Should(Equal(v1alpha1.PhaseActive))
-		Expect(suite.admin.Delete(ctx, auth)).To(Succeed()) // The limits read what the AuthPolicy finds out.
+		Expect(suite.Admin.Delete(ctx, auth)).To(Succeed()) // The limits read what the AuthPolicy finds out.
 		Eventually(phaseOf(ctx, sub)).Should(Equal(v1alpha1.PhaseDegraded))
 		Expect(sub.Status.TokenRateLimitStatuses).To(HaveExactElements(And(
 			HaveField("Ready", false), HaveField("Reason", v1alpha1.ReasonNotEnforced), HaveField("Message", ContainSubstring("InvalidCelExpression")))))
@@ -136,14 +136,14 @@ var _ = Describe("The status of a contributor", func() {
 		annotations := policy.GetAnnotations()
 		annotations[v1alpha1.AnnotationManaged] = "false"
 		policy.SetAnnotations(annotations)
-		Expect(suite.admin.Patch(ctx, policy, client.MergeFrom(before))).To(Succeed())
+		Expect(suite.Admin.Patch(ctx, policy, client.MergeFrom(before))).To(Succeed())
 		second := m.subscribe("second")
 		Eventually(phaseOf(ctx, second)).Should(Equal(v1alpha1.PhaseFailed))
 		Expect(second.Status.TokenRateLimitStatuses).To(HaveExactElements(And(
 			HaveField("Reason", v1alpha1.ReasonOptedOut), HaveField("Message", ContainSubstring("remove its annotation")))))
 		Expect(phaseOf(ctx, first)()).To(Equal(v1alpha1.PhaseActive))
 		for _, s := range []client.Object{first, second} {
-			Expect(suite.admin.Delete(ctx, s)).To(Succeed())
+			Expect(suite.Admin.Delete(ctx, s)).To(Succeed())
 			Eventually(gone(ctx, s)).ShouldNot(Succeed())
 		}
 		quiet()
@@ -163,7 +163,7 @@ var _ = Describe("The status of a contributor", func() {
 	})
 
 	It("says in a namespace of no tenant that it counts for nothing, and goes all the same (W-17, 109)", func(ctx SpecContext) {
-		plain, err := testenv.NewNamespace(ctx, suite.admin, "plain-")
+		plain, err := testenv.NewNamespace(ctx, suite.Admin, "plain-")
 		Expect(err).NotTo(HaveOccurred())
 		sub := builder.Subscription(plain, "sub").Limit(m.key(), 1, "1m").Obj()
 		sub.Finalizers = []string{v1alpha1.FinalizerSubscriptionCleanup}
@@ -174,7 +174,7 @@ var _ = Describe("The status of a contributor", func() {
 				HaveField("Status", metav1.ConditionFalse), HaveField("Message", ContainSubstring(plain))))
 			Expect(phaseOf(ctx, object)()).To(Equal(v1alpha1.PhaseFailed))
 			Expect(conditionOf(ctx, object, v1alpha1.ConditionSpecPriorityDuplicate)()).To(BeZero())
-			Expect(suite.admin.Delete(ctx, object)).To(Succeed())
+			Expect(suite.Admin.Delete(ctx, object)).To(Succeed())
 			Eventually(gone(ctx, object)).ShouldNot(Succeed())
 		}
 	})
@@ -187,8 +187,8 @@ var _ = Describe("The status of a contributor", func() {
 		Eventually(conflict).Should(And(HaveField("Reason", string(v1alpha1.ReasonConflictDetected)), HaveField("Message", ContainSubstring(m.namespace+"/rogue"))))
 		second := m.foreign("stray")
 		Eventually(conflict).Should(HaveField("Message", ContainSubstring("%[1]s/rogue, %[1]s/stray", m.namespace)))
-		Expect(suite.admin.Delete(ctx, first)).To(Succeed())
-		Expect(suite.admin.Delete(ctx, second)).To(Succeed())
+		Expect(suite.Admin.Delete(ctx, first)).To(Succeed())
+		Expect(suite.Admin.Delete(ctx, second)).To(Succeed())
 		Eventually(conflict).Should(HaveField("Reason", string(v1alpha1.ReasonNoConflict)))
 		Eventually(eventsOf(ctx, auth)).Should(HaveExactElements("Warning ConflictingAuthPolicy", "Normal ConflictingAuthPolicyResolved"))
 		quiet()
@@ -223,7 +223,7 @@ var _ = Describe("The priority of a subscription", func() {
 		}
 		before := second.DeepCopy()
 		second.Spec.Priority = 4712
-		Expect(suite.admin.Patch(ctx, second, client.MergeFrom(before))).To(Succeed())
+		Expect(suite.Admin.Patch(ctx, second, client.MergeFrom(before))).To(Succeed())
 		for _, s := range []*v1alpha1.MaaSSubscription{first, second} {
 			Eventually(shared(s)).Should(HaveField("Status", metav1.ConditionFalse))
 		}

@@ -8,7 +8,6 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -20,29 +19,6 @@ import (
 	"github.com/opendatahub-io/maas-operator/internal/kuadrant"
 	"github.com/opendatahub-io/maas-operator/test/testenv"
 )
-
-// prepareCluster creates what exists before any model: the default tenant's
-// namespace and its gateway.
-func prepareCluster(ctx context.Context) {
-	GinkgoHelper()
-	for _, name := range []string{tenantNamespace, gatewayNamespace} {
-		Expect(suite.admin.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}})).To(Succeed())
-	}
-	Expect(suite.admin.Create(ctx, &gwapiv1.GatewayClass{
-		ObjectMeta: metav1.ObjectMeta{Name: "openshift-default"},
-		Spec:       gwapiv1.GatewayClassSpec{ControllerName: "istio.io/gateway-controller"},
-	})).To(Succeed())
-	Expect(suite.admin.Create(ctx, &gwapiv1.Gateway{
-		ObjectMeta: metav1.ObjectMeta{Namespace: gatewayNamespace, Name: gatewayName},
-		Spec: gwapiv1.GatewaySpec{
-			GatewayClassName: "openshift-default",
-			Listeners: []gwapiv1.Listener{{
-				Name: "http", Port: 80, Protocol: gwapiv1.HTTPProtocolType,
-				AllowedRoutes: &gwapiv1.AllowedRoutes{Namespaces: &gwapiv1.RouteNamespaces{From: new(gwapiv1.NamespacesFromAll)}},
-			}},
-		},
-	})).To(Succeed())
-}
 
 // governed is one model with a namespace of its own. Subscriptions and auth
 // policies get the namespace's name as a suffix, since all live in the default
@@ -57,7 +33,7 @@ type governed struct {
 // status by hand: finding it is another controller's work.
 func newModel(ctx context.Context) governed {
 	GinkgoHelper()
-	namespace, err := testenv.NewNamespace(ctx, suite.admin, "llm-")
+	namespace, err := testenv.NewNamespace(ctx, suite.Admin, "llm-")
 	Expect(err).NotTo(HaveOccurred())
 	g := governed{ctx: context.WithoutCancel(ctx), namespace: namespace, name: "my-model"}
 	g.addModel(g.name, "my-route")
@@ -66,7 +42,7 @@ func newModel(ctx context.Context) governed {
 
 func (g governed) addModel(name, route string) {
 	GinkgoHelper()
-	err := suite.admin.Create(g.ctx, &gwapiv1.HTTPRoute{
+	err := suite.Admin.Create(g.ctx, &gwapiv1.HTTPRoute{
 		ObjectMeta: metav1.ObjectMeta{Namespace: g.namespace, Name: route},
 		Spec: gwapiv1.HTTPRouteSpec{CommonRouteSpec: gwapiv1.CommonRouteSpec{ParentRefs: []gwapiv1.ParentReference{{
 			Namespace: new(gwapiv1.Namespace(gatewayNamespace)), Name: gatewayName,
@@ -77,11 +53,11 @@ func (g governed) addModel(name, route string) {
 		ObjectMeta: metav1.ObjectMeta{Namespace: g.namespace, Name: name},
 		Spec:       v1alpha1.MaaSModelRefSpec{ModelRef: v1alpha1.BackendReference{Kind: "LLMInferenceService", Name: name}},
 	}
-	Expect(suite.admin.Create(g.ctx, ref)).To(Succeed())
+	Expect(suite.Admin.Create(g.ctx, ref)).To(Succeed())
 	before := ref.DeepCopy()
 	ref.Status.HTTPRouteName, ref.Status.HTTPRouteNamespace = route, g.namespace
 	ref.Status.HTTPRouteGatewayName, ref.Status.HTTPRouteGatewayNamespace = gatewayName, gatewayNamespace
-	Expect(suite.admin.Status().Patch(g.ctx, ref, client.MergeFrom(before))).To(Succeed())
+	Expect(suite.Admin.Status().Patch(g.ctx, ref, client.MergeFrom(before))).To(Succeed())
 }
 
 func (g governed) in(name string) metav1.ObjectMeta {
@@ -95,7 +71,7 @@ func (g governed) allow(name string, groups ...string) *v1alpha1.MaaSAuthPolicy 
 	for _, group := range groups {
 		p.Spec.Subjects.Groups = append(p.Spec.Subjects.Groups, v1alpha1.GroupReference{Name: group})
 	}
-	Expect(suite.admin.Create(g.ctx, p)).To(Succeed())
+	Expect(suite.Admin.Create(g.ctx, p)).To(Succeed())
 	return p
 }
 
@@ -105,7 +81,7 @@ func (g governed) subscribe(name string, entry v1alpha1.ModelSubscription) *v1al
 	s.Spec.Owner.Groups = []v1alpha1.GroupReference{{Name: "engineers"}}
 	entry.Namespace, entry.Name = g.namespace, g.name
 	s.Spec.ModelRefs = []v1alpha1.ModelSubscription{entry}
-	Expect(suite.admin.Create(g.ctx, s)).To(Succeed())
+	Expect(suite.Admin.Create(g.ctx, s)).To(Succeed())
 	return s
 }
 
@@ -116,7 +92,7 @@ func rated(limit int64, window string) v1alpha1.ModelSubscription {
 // policy reads a generated policy of the model; nil when there is none.
 func (g governed) policy(kind schema.GroupVersionKind, prefix string) *unstructured.Unstructured {
 	object := kuadrant.New(kind)
-	if err := suite.admin.Get(g.ctx, types.NamespacedName{Namespace: g.namespace, Name: prefix + g.name}, object); err != nil {
+	if err := suite.Admin.Get(g.ctx, types.NamespacedName{Namespace: g.namespace, Name: prefix + g.name}, object); err != nil {
 		return nil
 	}
 	return object
@@ -141,7 +117,7 @@ func (g governed) limitNames() []string {
 
 func reload[T client.Object](ctx context.Context, object T) T {
 	GinkgoHelper()
-	Expect(suite.admin.Get(ctx, client.ObjectKeyFromObject(object), object)).To(Succeed())
+	Expect(suite.Admin.Get(ctx, client.ObjectKeyFromObject(object), object)).To(Succeed())
 	return object
 }
 

@@ -33,7 +33,7 @@ func (g governed) publishExternal() {
 	ref := reload(g.ctx, &v1alpha1.MaaSModelRef{ObjectMeta: metav1.ObjectMeta{Namespace: g.namespace, Name: g.name}})
 	before := ref.DeepCopy()
 	ref.Spec.ModelRef.Kind = v1alpha1.BackendExternalModel
-	Expect(suite.admin.Patch(g.ctx, ref, client.MergeFrom(before))).To(Succeed())
+	Expect(suite.Admin.Patch(g.ctx, ref, client.MergeFrom(before))).To(Succeed())
 }
 
 func (g governed) external(formats ...string) *inferencev1alpha1.ExternalModel {
@@ -55,19 +55,19 @@ var _ = Describe("API keys in x-api-key", func() {
 		m.allow("team", "engineers")
 		other.allow("team", "engineers")
 		external := m.external("openai-chat")
-		Expect(suite.admin.Create(ctx, external)).To(Succeed())
+		Expect(suite.Admin.Create(ctx, external)).To(Succeed())
 		Eventually(m.authenticators).Should(And(HaveKey("api-keys"), Not(HaveKey(authenticator))))
 		Eventually(other.authenticators).Should(HaveKey("api-keys"))
 
 		changed := external.DeepCopy()
 		changed.Spec.ExternalProviderRefs = m.external("openai-chat", "messages").Spec.ExternalProviderRefs
-		Expect(suite.admin.Patch(ctx, changed, client.MergeFrom(external))).To(Succeed())
+		Expect(suite.Admin.Patch(ctx, changed, client.MergeFrom(external))).To(Succeed())
 		Eventually(m.authenticators).Should(HaveKey(authenticator))
 		Expect(other.authenticators()).To(And(HaveKey("api-keys"), Not(HaveKey(authenticator))))
 
 		back := changed.DeepCopy()
 		back.Spec.ExternalProviderRefs = external.Spec.ExternalProviderRefs
-		Expect(suite.admin.Patch(ctx, back, client.MergeFrom(changed))).To(Succeed())
+		Expect(suite.Admin.Patch(ctx, back, client.MergeFrom(changed))).To(Succeed())
 		Eventually(m.authenticators).Should(And(HaveKey("api-keys"), Not(HaveKey(authenticator))))
 	})
 
@@ -75,11 +75,11 @@ var _ = Describe("API keys in x-api-key", func() {
 		m := newModel(ctx)
 		m.allow("team", "engineers")
 		external := m.external("messages")
-		Expect(suite.admin.Create(ctx, external)).To(Succeed())
+		Expect(suite.Admin.Create(ctx, external)).To(Succeed())
 		Eventually(m.authenticators).Should(HaveKey("api-keys"))
 		m.publishExternal()
 		Eventually(m.authenticators).Should(HaveKey(authenticator))
-		Expect(suite.admin.Delete(ctx, external)).To(Succeed())
+		Expect(suite.Admin.Delete(ctx, external)).To(Succeed())
 		Eventually(m.authenticators).Should(And(HaveKey("api-keys"), Not(HaveKey(authenticator))))
 	})
 
@@ -87,20 +87,20 @@ var _ = Describe("API keys in x-api-key", func() {
 		m := newModel(ctx)
 		m.publishExternal()
 		m.allow("team", "engineers")
-		Expect(suite.admin.Create(ctx, m.external("messages"))).To(Succeed())
+		Expect(suite.Admin.Create(ctx, m.external("messages"))).To(Succeed())
 		Eventually(m.authenticators).Should(HaveKey(authenticator))
 
 		crd := &unstructured.Unstructured{}
 		crd.SetGroupVersionKind(facts.CRDMetadata().GroupVersionKind())
 		crd.SetName("externalmodels." + inferencev1alpha1.GroupName)
-		Expect(suite.admin.Delete(ctx, crd)).To(Succeed())
+		Expect(suite.Admin.Delete(ctx, crd)).To(Succeed())
 		Eventually(m.authenticators).Should(And(HaveKey("api-keys"), Not(HaveKey(authenticator))))
 		Eventually(func() bool {
-			return apierrors.IsNotFound(suite.admin.Get(ctx, client.ObjectKeyFromObject(crd), crd))
+			return apierrors.IsNotFound(suite.Admin.Get(ctx, client.ObjectKeyFromObject(crd), crd))
 		}).Should(BeTrue())
 
-		Expect(suite.env.InstallCRDs(ctx, testenv.MaaS)).To(Succeed())
-		Eventually(func() error { return suite.admin.Create(ctx, m.external("messages")) }).Should(Succeed())
+		Expect(suite.Env.InstallCRDs(ctx, testenv.MaaS)).To(Succeed())
+		Eventually(func() error { return suite.Admin.Create(ctx, m.external("messages")) }).Should(Succeed())
 		Eventually(m.authenticators, "30s").Should(HaveKey(authenticator))
 	})
 })

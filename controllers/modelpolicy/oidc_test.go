@@ -26,36 +26,36 @@ var _ = Describe("The OpenID Connect provider of a tenant", Serial, func() {
 		settings := metav1.ObjectMeta{Namespace: tenantNamespace, Name: v1alpha1.DefaultTenantConfigName}
 		tenant := &v1alpha1.Tenant{ObjectMeta: settings}
 		tenant.Spec.ExternalOIDC = &v1alpha1.TenantExternalOIDCConfig{IssuerURL: "https://idp.example.com/realms/hidden", ClientID: "maas"}
-		Expect(suite.admin.Create(ctx, tenant)).To(Succeed())
-		DeferCleanup(func(ctx SpecContext) { Expect(suite.admin.Delete(ctx, tenant)).To(Succeed()) })
+		Expect(suite.Admin.Create(ctx, tenant)).To(Succeed())
+		DeferCleanup(func(ctx SpecContext) { Expect(suite.Admin.Delete(ctx, tenant)).To(Succeed()) })
 		Eventually(m.authenticators).Should(HaveKey(authenticator))
 
 		By("adding settings beside which the provider does not count")
 		config := &v1alpha1.MaasTenantConfig{ObjectMeta: settings}
-		Expect(suite.admin.Create(ctx, config)).To(Succeed())
+		Expect(suite.Admin.Create(ctx, config)).To(Succeed())
 		Eventually(m.condition(v1alpha1.ConditionPoliciesApplied)).Should(And(
 			HaveField("Status", metav1.ConditionFalse), HaveField("Reason", string(v1alpha1.ReasonInvalidOIDC)),
 			HaveField("Message", And(ContainSubstring("spec.externalOIDC"), Not(ContainSubstring("hidden"))))))
 		changed := auth.DeepCopy()
 		changed.Spec.Subjects.Groups[0].Name = "artists"
-		Expect(suite.admin.Patch(ctx, changed, client.MergeFrom(auth))).To(Succeed())
+		Expect(suite.Admin.Patch(ctx, changed, client.MergeFrom(auth))).To(Succeed())
 		m.subscribe("more", rated(2, "1m"))
 		Eventually(m.limitNames).Should(ConsistOf("tokens-1-per-1m", "tokens-2-per-1m"))
 		Expect(m.authenticators()).To(HaveKey(authenticator))
 		Expect(m.condition(v1alpha1.ConditionSubjectsInlined)()).To(HaveField("Status", metav1.ConditionTrue))
 
 		By("removing them")
-		Expect(suite.admin.Delete(ctx, config)).To(Succeed())
+		Expect(suite.Admin.Delete(ctx, config)).To(Succeed())
 		Eventually(m.condition(v1alpha1.ConditionPoliciesApplied)).Should(HaveField("Status", metav1.ConditionTrue))
 		Expect(m.authenticators()).To(HaveKey(authenticator))
 		Expect(fmt.Sprint(m.authPolicy().Object["spec"])).To(ContainSubstring("artists"))
 
 		By("taking the last auth policy away while the provider cannot be told")
 		config.ResourceVersion = ""
-		Expect(suite.admin.Create(ctx, config)).To(Succeed())
-		DeferCleanup(func(ctx SpecContext) { Expect(suite.admin.Delete(ctx, config)).To(Succeed()) })
+		Expect(suite.Admin.Create(ctx, config)).To(Succeed())
+		DeferCleanup(func(ctx SpecContext) { Expect(suite.Admin.Delete(ctx, config)).To(Succeed()) })
 		Eventually(m.condition(v1alpha1.ConditionPoliciesApplied)).Should(HaveField("Reason", string(v1alpha1.ReasonInvalidOIDC)))
-		Expect(suite.admin.Delete(ctx, changed)).To(Succeed())
+		Expect(suite.Admin.Delete(ctx, changed)).To(Succeed())
 		Eventually(m.authPolicy).Should(BeNil())
 	})
 })
@@ -69,11 +69,11 @@ var _ = Describe("A model whose tenant is gone", func() {
 		ref := reload(ctx, &v1alpha1.MaaSModelRef{ObjectMeta: metav1.ObjectMeta{Namespace: m.namespace, Name: m.name}})
 		before := ref.DeepCopy()
 		ref.Spec.TenantRef = "nobody"
-		Expect(suite.admin.Patch(ctx, ref, client.MergeFrom(before))).To(Succeed())
+		Expect(suite.Admin.Patch(ctx, ref, client.MergeFrom(before))).To(Succeed())
 		Eventually(m.condition(v1alpha1.ConditionPoliciesApplied)).Should(HaveField("Reason", string(v1alpha1.ReasonTenantNotFound)))
 		Expect(m.limitPolicy()).NotTo(BeNil())
 
-		Expect(suite.admin.Delete(ctx, sub)).To(Succeed())
+		Expect(suite.Admin.Delete(ctx, sub)).To(Succeed())
 		Eventually(m.limitPolicy).Should(BeNil())
 	})
 })
@@ -83,7 +83,7 @@ var _ = Describe("The size of a model's policies", func() {
 		m := newModel(ctx)
 		sub := m.subscribe("sub", rated(1, "1m"))
 		Eventually(m.condition(v1alpha1.ConditionPolicySizeBounded)).Should(HaveField("Reason", string(v1alpha1.ReasonSizeWithinBounds)))
-		Expect(suite.admin.Delete(ctx, sub)).To(Succeed())
+		Expect(suite.Admin.Delete(ctx, sub)).To(Succeed())
 		Eventually(m.condition(v1alpha1.ConditionPolicySizeBounded)).Should(BeZero())
 	})
 

@@ -44,11 +44,11 @@ var _ = Describe("A governed model", func() {
 		Eventually(m.limitNames).Should(ConsistOf("tokens-1-per-1m", "tokens-2-per-1m"))
 		uid := m.limitPolicy().GetUID()
 
-		Expect(suite.admin.Delete(ctx, first)).To(Succeed())
+		Expect(suite.Admin.Delete(ctx, first)).To(Succeed())
 		Eventually(m.limitNames).Should(ConsistOf("tokens-2-per-1m"))
 		Expect(m.limitPolicy().GetUID()).To(Equal(uid))
 
-		Expect(suite.admin.Delete(ctx, second)).To(Succeed())
+		Expect(suite.Admin.Delete(ctx, second)).To(Succeed())
 		Eventually(m.limitPolicy).Should(BeNil())
 	})
 
@@ -58,11 +58,11 @@ var _ = Describe("A governed model", func() {
 		ref := &v1alpha1.MaaSModelRef{ObjectMeta: metav1.ObjectMeta{Namespace: m.namespace, Name: m.name}}
 		before := reload(ctx, ref).DeepCopy()
 		ref.Status.HTTPRouteName, ref.Status.HTTPRouteNamespace = "", ""
-		Expect(suite.admin.Status().Patch(ctx, ref, client.MergeFrom(before))).To(Succeed())
+		Expect(suite.Admin.Status().Patch(ctx, ref, client.MergeFrom(before))).To(Succeed())
 		Eventually(m.condition(v1alpha1.ConditionPoliciesApplied)).Should(HaveField("Reason", string(v1alpha1.ReasonRouteNotFound)))
 		Expect(m.limitPolicy()).NotTo(BeNil())
 
-		Expect(suite.admin.Delete(ctx, sub)).To(Succeed())
+		Expect(suite.Admin.Delete(ctx, sub)).To(Succeed())
 		Eventually(m.limitPolicy).Should(BeNil())
 	})
 
@@ -71,12 +71,12 @@ var _ = Describe("A governed model", func() {
 		Eventually(phaseOf(ctx, sub)).Should(Equal(v1alpha1.PhaseActive))
 		edit := sub.DeepCopy()
 		edit.Spec.ModelRefs[0].TokenRateLimits[0].Limit = 7
-		Expect(suite.admin.Patch(ctx, edit, client.MergeFrom(sub))).To(Succeed())
+		Expect(suite.Admin.Patch(ctx, edit, client.MergeFrom(sub))).To(Succeed())
 		Eventually(m.limitNames).Should(ConsistOf("tokens-7-per-1m"))
 
 		changed := auth.DeepCopy()
 		changed.Spec.Subjects.Groups[0].Name = "artists"
-		Expect(suite.admin.Patch(ctx, changed, client.MergeFrom(auth))).To(Succeed())
+		Expect(suite.Admin.Patch(ctx, changed, client.MergeFrom(auth))).To(Succeed())
 		Eventually(func() string { return fmt.Sprint(m.authPolicy().Object["spec"]) }).Should(And(ContainSubstring("artists"), Not(ContainSubstring("engineers"))))
 		Eventually(phaseOf(ctx, auth)).Should(Equal(v1alpha1.PhaseActive))
 	})
@@ -88,14 +88,14 @@ var _ = Describe("A governed model", func() {
 		sub := m.subscribe("sub", rated(1, "1m"))
 		edit := reload(ctx, sub).DeepCopy()
 		edit.Spec.ModelRefs = append(edit.Spec.ModelRefs, v1alpha1.ModelSubscription{Namespace: m.namespace, Name: other.name, TokenRateLimits: []v1alpha1.TokenRateLimit{{Limit: 1, Window: "1m"}}})
-		Expect(suite.admin.Patch(ctx, edit, client.MergeFrom(sub))).To(Succeed())
+		Expect(suite.Admin.Patch(ctx, edit, client.MergeFrom(sub))).To(Succeed())
 		Eventually(other.limitNames).ShouldNot(BeEmpty())
 
 		Eventually(func() error {
 			reload(ctx, sub)
 			edit := sub.DeepCopy()
 			edit.Spec.ModelRefs = edit.Spec.ModelRefs[:1]
-			return suite.admin.Patch(ctx, edit, client.MergeFrom(sub))
+			return suite.Admin.Patch(ctx, edit, client.MergeFrom(sub))
 		}).Should(Succeed())
 		Eventually(other.limitPolicy).Should(BeNil())
 		Expect(m.limitPolicy()).NotTo(BeNil())
@@ -105,7 +105,7 @@ var _ = Describe("A governed model", func() {
 		m.allow("team", "engineers")
 		Eventually(m.authPolicy).ShouldNot(BeNil())
 		inject := []byte(`{"spec":{"rules":{"authentication":{"anyone":{"anonymous":{}}}}}}`)
-		Expect(suite.admin.Patch(ctx, m.authPolicy(), client.RawPatch(types.MergePatchType, inject))).To(Succeed())
+		Expect(suite.Admin.Patch(ctx, m.authPolicy(), client.RawPatch(types.MergePatchType, inject))).To(Succeed())
 		Eventually(func() map[string]any {
 			rules, _, _ := unstructured.NestedMap(m.authPolicy().Object, "spec", "rules", "authentication")
 			return rules
@@ -116,7 +116,7 @@ var _ = Describe("A governed model", func() {
 		m.allow("team", "engineers")
 		Eventually(m.authPolicy).ShouldNot(BeNil())
 		deleted := m.authPolicy()
-		Expect(suite.admin.Delete(ctx, deleted)).To(Succeed())
+		Expect(suite.Admin.Delete(ctx, deleted)).To(Succeed())
 		Eventually(func() types.UID {
 			if p := m.authPolicy(); p != nil {
 				return p.GetUID()
@@ -129,12 +129,12 @@ var _ = Describe("A governed model", func() {
 		sub := m.subscribe("sub", rated(1, "1m"))
 		Eventually(m.limitPolicy).ShouldNot(BeNil())
 		optOut := []byte(`{"metadata":{"annotations":{"opendatahub.io/managed":"false"}},"spec":{"limits":{"mine":{"when":[{"predicate":"true"}]}}}}`)
-		Expect(suite.admin.Patch(ctx, m.limitPolicy(), client.RawPatch(types.MergePatchType, optOut))).To(Succeed())
+		Expect(suite.Admin.Patch(ctx, m.limitPolicy(), client.RawPatch(types.MergePatchType, optOut))).To(Succeed())
 		m.subscribe("more", rated(2, "1m"))
 		Eventually(m.condition(v1alpha1.ConditionPoliciesApplied)).Should(HaveField("Reason", string(v1alpha1.ReasonOptedOut)))
 		Expect(m.limitNames()).To(ConsistOf("tokens-1-per-1m", "mine"))
 
-		Expect(suite.admin.Delete(ctx, sub)).To(Succeed())
+		Expect(suite.Admin.Delete(ctx, sub)).To(Succeed())
 		Consistently(m.limitNames, "1s").Should(ConsistOf("tokens-1-per-1m", "mine"))
 	})
 
@@ -147,13 +147,13 @@ var _ = Describe("A governed model", func() {
 				"rules":     map[string]any{"authentication": map[string]any{"anyone": map[string]any{"anonymous": map[string]any{}}}},
 			},
 		}}
-		Expect(suite.admin.Create(ctx, theirs)).To(Succeed())
+		Expect(suite.Admin.Create(ctx, theirs)).To(Succeed())
 		m.allow("team", "engineers")
 		Eventually(m.condition(v1alpha1.ConditionPoliciesApplied)).Should(And(
 			HaveField("Reason", string(v1alpha1.ReasonForeignObject)), HaveField("Message", ContainSubstring("maas-auth-"+m.name))))
 		Expect(m.authPolicy().GetLabels()).To(BeEmpty())
 
-		Expect(suite.admin.Delete(ctx, theirs)).To(Succeed())
+		Expect(suite.Admin.Delete(ctx, theirs)).To(Succeed())
 		Eventually(m.condition(v1alpha1.ConditionPoliciesApplied)).Should(HaveField("Status", metav1.ConditionTrue))
 		Expect(m.authPolicy()).NotTo(BeNil())
 	})
@@ -177,9 +177,9 @@ var _ = Describe("A governed model", func() {
 				"rules":     map[string]any{"authentication": map[string]any{"anyone": map[string]any{"anonymous": map[string]any{}}}},
 			},
 		}}
-		Expect(suite.admin.Create(ctx, theirs)).To(Succeed())
+		Expect(suite.Admin.Create(ctx, theirs)).To(Succeed())
 		Eventually(conflict).Should(And(HaveField("Status", metav1.ConditionTrue), HaveField("Message", ContainSubstring(m.namespace+"/open-door"))))
-		Expect(suite.admin.Delete(ctx, theirs)).To(Succeed())
+		Expect(suite.Admin.Delete(ctx, theirs)).To(Succeed())
 		Eventually(conflict).Should(HaveField("Status", metav1.ConditionFalse))
 	})
 
@@ -225,7 +225,7 @@ var _ = Describe("A governed model", func() {
 		entry := rated(9, "1m")
 		entry.Namespace, entry.Name = m.namespace, m.name
 		foreign.Spec.ModelRefs = []v1alpha1.ModelSubscription{entry}
-		Expect(suite.admin.Create(ctx, foreign)).To(Succeed())
+		Expect(suite.Admin.Create(ctx, foreign)).To(Succeed())
 		Eventually(phaseOf(ctx, foreign)).Should(Equal(v1alpha1.PhaseFailed))
 		Expect(foreign.Status.ModelRefStatuses[0].Reason).To(Equal(v1alpha1.ReasonTenantNotReady))
 		Eventually(m.limitNames).Should(ConsistOf("tokens-1-per-1m"))
@@ -254,7 +254,7 @@ var _ = Describe("A model that shares a route", func() {
 		second.subscribe("sub2", rated(2, "1m"))
 		Eventually(second.condition(v1alpha1.ConditionRouteUnique)).Should(HaveField("Status", metav1.ConditionFalse))
 
-		Expect(suite.admin.Delete(ctx, &v1alpha1.MaaSModelRef{ObjectMeta: metav1.ObjectMeta{Namespace: first.namespace, Name: first.name}})).To(Succeed())
+		Expect(suite.Admin.Delete(ctx, &v1alpha1.MaaSModelRef{ObjectMeta: metav1.ObjectMeta{Namespace: first.namespace, Name: first.name}})).To(Succeed())
 		Eventually(second.limitNames).Should(ConsistOf("tokens-2-per-1m"))
 		Eventually(second.condition(v1alpha1.ConditionRouteUnique)).Should(HaveField("Status", metav1.ConditionTrue))
 	})
@@ -264,14 +264,14 @@ var _ = Describe("A tenant's namespace", func() {
 	It("has its subscriptions counted while it is labelled, and no longer afterwards", func(ctx SpecContext) {
 		const tenant, namespace = "red", "ai-tenant-red"
 		for _, name := range []string{"ai-tenants", namespace} {
-			Expect(suite.admin.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}})).To(Succeed())
+			Expect(suite.Admin.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}})).To(Succeed())
 		}
 		owner := &v1alpha1.AITenant{ObjectMeta: metav1.ObjectMeta{Namespace: "ai-tenants", Name: tenant}}
-		Expect(suite.admin.Create(ctx, owner)).To(Succeed())
+		Expect(suite.Admin.Create(ctx, owner)).To(Succeed())
 		ready := owner.DeepCopy()
 		ready.Status.GatewayRef = &v1alpha1.TenantGatewayRef{Namespace: gatewayNamespace, Name: gatewayName}
-		Expect(suite.admin.Status().Patch(ctx, ready, client.MergeFrom(owner))).To(Succeed())
-		Expect(suite.admin.Create(ctx, &v1alpha1.MaasTenantConfig{ObjectMeta: metav1.ObjectMeta{
+		Expect(suite.Admin.Status().Patch(ctx, ready, client.MergeFrom(owner))).To(Succeed())
+		Expect(suite.Admin.Create(ctx, &v1alpha1.MaasTenantConfig{ObjectMeta: metav1.ObjectMeta{
 			Namespace: namespace, Name: v1alpha1.DefaultTenantConfigName,
 			Labels:      map[string]string{v1alpha1.LabelManagedByAITenant: "true", v1alpha1.LabelTenantName: tenant, v1alpha1.LabelTenantNamespace: namespace},
 			Annotations: map[string]string{v1alpha1.AnnotationAITenantName: tenant, v1alpha1.AnnotationAITenantNamespace: "ai-tenants"},
@@ -281,13 +281,13 @@ var _ = Describe("A tenant's namespace", func() {
 		ref := &v1alpha1.MaaSModelRef{ObjectMeta: metav1.ObjectMeta{Namespace: m.namespace, Name: m.name}}
 		before := reload(ctx, ref).DeepCopy()
 		ref.Spec.TenantRef = tenant
-		Expect(suite.admin.Patch(ctx, ref, client.MergeFrom(before))).To(Succeed())
+		Expect(suite.Admin.Patch(ctx, ref, client.MergeFrom(before))).To(Succeed())
 		sub := &v1alpha1.MaaSSubscription{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "sub"}}
 		sub.Spec.Owner.Users = []string{"alice"}
 		entry := rated(3, "1m")
 		entry.Namespace, entry.Name = m.namespace, m.name
 		sub.Spec.ModelRefs = []v1alpha1.ModelSubscription{entry}
-		Expect(suite.admin.Create(ctx, sub)).To(Succeed())
+		Expect(suite.Admin.Create(ctx, sub)).To(Succeed())
 		Eventually(phaseOf(ctx, sub)).Should(Equal(v1alpha1.PhaseFailed))
 
 		label := func(value any) []byte {
@@ -296,11 +296,11 @@ var _ = Describe("A tenant's namespace", func() {
 			return patch
 		}
 		object := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}
-		Expect(suite.admin.Patch(ctx, object, client.RawPatch(types.MergePatchType, label(tenant)))).To(Succeed())
+		Expect(suite.Admin.Patch(ctx, object, client.RawPatch(types.MergePatchType, label(tenant)))).To(Succeed())
 		Eventually(m.limitNames).Should(ConsistOf("tokens-3-per-1m"))
 		Eventually(phaseOf(ctx, sub)).ShouldNot(Equal(v1alpha1.PhaseFailed))
 
-		Expect(suite.admin.Patch(ctx, object, client.RawPatch(types.MergePatchType, label(nil)))).To(Succeed())
+		Expect(suite.Admin.Patch(ctx, object, client.RawPatch(types.MergePatchType, label(nil)))).To(Succeed())
 		Eventually(m.limitPolicy).Should(BeNil())
 		Eventually(phaseOf(ctx, sub)).Should(Equal(v1alpha1.PhaseFailed))
 	})

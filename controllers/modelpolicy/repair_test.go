@@ -22,7 +22,7 @@ var _ = Describe("A repair", func() {
 		Eventually(m.limitNames).Should(ConsistOf("tokens-1-per-1m", "tokens-2-per-1m"))
 		m.allow("team", "engineers")
 		Eventually(m.authPolicy).ShouldNot(BeNil())
-		Expect(suite.admin.Patch(ctx, m.authPolicy(), client.RawPatch(types.MergePatchType, []byte(`{"spec":{"rules":{"authentication":{"anyone":{"anonymous":{}}}}}}`)))).To(Succeed())
+		Expect(suite.Admin.Patch(ctx, m.authPolicy(), client.RawPatch(types.MergePatchType, []byte(`{"spec":{"rules":{"authentication":{"anyone":{"anonymous":{}}}}}}`)))).To(Succeed())
 
 		Eventually(m.repairs).Should(ConsistOf(And(ContainSubstring("AuthPolicy maas-auth-my-model"), ContainSubstring("opendatahub.io/managed=false"))))
 		Consistently(m.repairs, "1s").Should(HaveLen(1))
@@ -33,7 +33,7 @@ var _ = Describe("A repair", func() {
 func (g governed) repairs() []string {
 	GinkgoHelper()
 	var list eventsv1.EventList
-	Expect(suite.admin.List(g.ctx, &list, client.InNamespace(g.namespace))).To(Succeed())
+	Expect(suite.Admin.List(g.ctx, &list, client.InNamespace(g.namespace))).To(Succeed())
 	var notes []string
 	for _, e := range list.Items {
 		if e.Reason == string(v1alpha1.EventDriftRepaired) && e.Regarding.Name == g.name && e.Regarding.Kind == v1alpha1.KindMaaSModelRef {

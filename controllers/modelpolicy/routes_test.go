@@ -26,7 +26,7 @@ var _ = Describe("A model that lost a shared route", func() {
 		ref := reload(ctx, &v1alpha1.MaaSModelRef{ObjectMeta: metav1.ObjectMeta{Namespace: second.namespace, Name: second.name}})
 		before := ref.DeepCopy()
 		ref.Status.HTTPRouteName, ref.Status.HTTPRouteNamespace = "", ""
-		Expect(suite.admin.Status().Patch(ctx, ref, client.MergeFrom(before))).To(Succeed())
+		Expect(suite.Admin.Status().Patch(ctx, ref, client.MergeFrom(before))).To(Succeed())
 		Eventually(second.condition(v1alpha1.ConditionRouteUnique)).Should(HaveField("Status", metav1.ConditionTrue))
 		Expect(second.condition(v1alpha1.ConditionPoliciesApplied)()).To(HaveField("Reason", string(v1alpha1.ReasonRouteNotFound)))
 	})

@@ -14,10 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -33,6 +31,7 @@ import (
 	"github.com/opendatahub-io/maas-operator/internal/kserve"
 	"github.com/opendatahub-io/maas-operator/internal/tenancy"
 	"github.com/opendatahub-io/maas-operator/internal/tenancy/lookup"
+	"github.com/opendatahub-io/maas-operator/test/parts"
 )
 
 var errDown = errors.New("connection refused")
@@ -64,13 +63,7 @@ var everyAPI = installed{kinds: map[string][]string{
 // reconciler works on a fake cluster; calls go through the interceptor.
 func reconciler(t *testing.T, apis installed, funcs interceptor.Funcs, objs ...client.Object) *Reconciler {
 	t.Helper()
-	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, v1alpha1.AddToScheme, inferencev1alpha1.AddToScheme, gwapiv1.Install} {
-		if err := add(scheme); err != nil {
-			t.Fatal(err)
-		}
-	}
-	b := fake.NewClientBuilder().WithScheme(scheme).WithObjects(objs...).WithStatusSubresource(&v1alpha1.MaaSModelRef{}).WithInterceptorFuncs(funcs)
+	b := fake.NewClientBuilder().WithScheme(parts.Scheme(t)).WithObjects(objs...).WithStatusSubresource(&v1alpha1.MaaSModelRef{}).WithInterceptorFuncs(funcs)
 	for _, i := range index.All() {
 		b = b.WithIndex(i.Object, i.Name, i.Extract)
 	}

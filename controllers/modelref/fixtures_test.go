@@ -10,7 +10,6 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
-	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -29,11 +28,9 @@ import (
 // namespace and two gateways, of which the first is the tenant's.
 func prepareCluster(ctx context.Context) {
 	GinkgoHelper()
-	for _, name := range []string{tenantNamespace, aitenantNamespace, gatewayNamespace} {
-		Expect(suite.admin.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}})).To(Succeed())
-	}
+	suite.CreateNamespaces(ctx, tenantNamespace, aitenantNamespace, gatewayNamespace)
 	for name, hostname := range map[string]gwapiv1.Hostname{gatewayName: host, otherGatewayName: otherHost} {
-		Expect(suite.admin.Create(ctx, &gwapiv1.Gateway{
+		Expect(suite.Admin.Create(ctx, &gwapiv1.Gateway{
 			ObjectMeta: metav1.ObjectMeta{Namespace: gatewayNamespace, Name: name},
 			Spec: gwapiv1.GatewaySpec{
 				GatewayClassName: "istio",
@@ -55,7 +52,7 @@ type world struct {
 
 func newWorld(ctx context.Context) world {
 	GinkgoHelper()
-	namespace, err := testenv.NewNamespace(ctx, suite.admin, "llm")
+	namespace, err := testenv.NewNamespace(ctx, suite.Admin, "llm")
 	Expect(err).NotTo(HaveOccurred())
 	return world{ctx: context.WithoutCancel(ctx), namespace: namespace}
 }
@@ -76,22 +73,22 @@ func (w world) publish(name string, change ...func(*v1alpha1.MaaSModelRef)) {
 	for _, c := range change {
 		c(m)
 	}
-	Expect(suite.admin.Create(w.ctx, m)).To(Succeed())
+	Expect(suite.Admin.Create(w.ctx, m)).To(Succeed())
 }
 
 // edit changes the spec of a model.
 func (w world) edit(name string, change func(*v1alpha1.MaaSModelRef)) {
 	GinkgoHelper()
 	m := &v1alpha1.MaaSModelRef{}
-	Expect(suite.admin.Get(w.ctx, w.key(name), m)).To(Succeed())
+	Expect(suite.Admin.Get(w.ctx, w.key(name), m)).To(Succeed())
 	before := m.DeepCopy()
 	change(m)
-	Expect(suite.admin.Patch(w.ctx, m, client.MergeFrom(before))).To(Succeed())
+	Expect(suite.Admin.Patch(w.ctx, m, client.MergeFrom(before))).To(Succeed())
 }
 
 func (w world) model(g Gomega, name string) *v1alpha1.MaaSModelRef {
 	m := &v1alpha1.MaaSModelRef{}
-	g.Expect(suite.admin.Get(w.ctx, w.key(name), m)).To(Succeed())
+	g.Expect(suite.Admin.Get(w.ctx, w.key(name), m)).To(Succeed())
 	return m
 }
 
@@ -148,7 +145,7 @@ func (w world) serve(name string, status map[string]any, refs ...string) {
 		spec["router"] = map[string]any{"route": map[string]any{"http": map[string]any{"refs": names}}}
 	}
 	u.Object["spec"] = spec
-	Expect(suite.admin.Create(w.ctx, u)).To(Succeed())
+	Expect(suite.Admin.Create(w.ctx, u)).To(Succeed())
 	w.kserveSays(name, status)
 }
 
@@ -156,9 +153,9 @@ func (w world) serve(name string, status map[string]any, refs ...string) {
 func (w world) kserveSays(name string, status map[string]any) {
 	GinkgoHelper()
 	u := kserve.New(kserve.GroupKind.WithVersion("v1alpha2"))
-	Expect(suite.admin.Get(w.ctx, w.key(name), u)).To(Succeed())
+	Expect(suite.Admin.Get(w.ctx, w.key(name), u)).To(Succeed())
 	u.Object["status"] = status
-	Expect(suite.admin.Status().Update(w.ctx, u)).To(Succeed())
+	Expect(suite.Admin.Status().Update(w.ctx, u)).To(Succeed())
 }
 
 func serviceReady(addresses ...any) map[string]any {
@@ -195,7 +192,7 @@ func (w world) route(service string, change ...func(*gwapiv1.HTTPRoute)) {
 	for _, c := range change {
 		c(r)
 	}
-	Expect(suite.admin.Create(w.ctx, r)).To(Succeed())
+	Expect(suite.Admin.Create(w.ctx, r)).To(Succeed())
 }
 
 func parent(gateway string) gwapiv1.ParentReference {
@@ -223,13 +220,13 @@ func named(name string) func(*gwapiv1.HTTPRoute) {
 func (w world) gatewaySays(route, gateway string, conditions ...metav1.Condition) {
 	GinkgoHelper()
 	r := &gwapiv1.HTTPRoute{}
-	Expect(suite.admin.Get(w.ctx, w.key(route), r)).To(Succeed())
+	Expect(suite.Admin.Get(w.ctx, w.key(route), r)).To(Succeed())
 	for i := range conditions {
 		conditions[i].LastTransitionTime = metav1.Now()
 		conditions[i].ObservedGeneration = r.Generation
 	}
 	r.Status.Parents = []gwapiv1.RouteParentStatus{{ParentRef: parent(gateway), ControllerName: "istio.io/gateway-controller", Conditions: conditions}}
-	Expect(suite.admin.Status().Update(w.ctx, r)).To(Succeed())
+	Expect(suite.Admin.Status().Update(w.ctx, r)).To(Succeed())
 }
 
 func accepted() metav1.Condition {
@@ -265,7 +262,7 @@ func (w world) subscribe(namespace, name, model string) *v1alpha1.MaaSSubscripti
 	s := &v1alpha1.MaaSSubscription{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
 	s.Spec.Owner.Groups = []v1alpha1.GroupReference{{Name: "engineers"}}
 	s.Spec.ModelRefs = []v1alpha1.ModelSubscription{{Namespace: w.namespace, Name: model, Unlimited: true}}
-	Expect(suite.admin.Create(w.ctx, s)).To(Succeed())
+	Expect(suite.Admin.Create(w.ctx, s)).To(Succeed())
 	return s
 }
 
@@ -274,7 +271,7 @@ func (w world) allow(namespace, name, model string) *v1alpha1.MaaSAuthPolicy {
 	p := &v1alpha1.MaaSAuthPolicy{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
 	p.Spec.Subjects.Groups = []v1alpha1.GroupReference{{Name: "engineers"}}
 	p.Spec.ModelRefs = []v1alpha1.ModelReference{{Namespace: w.namespace, Name: model}}
-	Expect(suite.admin.Create(w.ctx, p)).To(Succeed())
+	Expect(suite.Admin.Create(w.ctx, p)).To(Succeed())
 	return p
 }
 
@@ -283,7 +280,7 @@ func (w world) allow(namespace, name, model string) *v1alpha1.MaaSAuthPolicy {
 func (w world) events(name string) func(Gomega) []string {
 	return func(g Gomega) []string {
 		var list eventsv1.EventList
-		g.Expect(suite.admin.List(w.ctx, &list, client.InNamespace(w.namespace))).To(Succeed())
+		g.Expect(suite.Admin.List(w.ctx, &list, client.InNamespace(w.namespace))).To(Succeed())
 		var reasons []string
 		for i := range list.Items {
 			if e := &list.Items[i]; e.Regarding.Kind == "MaaSModelRef" && e.Regarding.Name == name {
@@ -316,5 +313,5 @@ func (w world) generated(object *unstructured.Unstructured, name, model string, 
 	for _, c := range change {
 		c(object)
 	}
-	Expect(suite.admin.Create(w.ctx, object)).To(Succeed())
+	Expect(suite.Admin.Create(w.ctx, object)).To(Succeed())
 }

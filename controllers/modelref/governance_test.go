@@ -50,11 +50,11 @@ var _ = Describe("Governance of a model", func() {
 		policy := w.allow(tenantNamespace, unique("all"), "granite")
 		Eventually(attached()).Should(Equal("True/GovernancePaired"))
 
-		Expect(suite.admin.Delete(w.ctx, subscription)).To(Succeed())
+		Expect(suite.Admin.Delete(w.ctx, subscription)).To(Succeed())
 		Eventually(attached()).Should(Equal("False/GovernanceGap"))
 		Expect(missing()(NewGomega(Fail))).To(And(ContainSubstring("MaaSSubscription"), Not(ContainSubstring("MaaSAuthPolicy"))))
 
-		Expect(suite.admin.Delete(w.ctx, policy)).To(Succeed())
+		Expect(suite.Admin.Delete(w.ctx, policy)).To(Succeed())
 		Eventually(missing()).Should(ContainSubstring("MaaSAuthPolicy"))
 		Expect(attached()(NewGomega(Fail))).To(Equal("False/GovernanceGap"))
 		Expect(w.says("granite")(NewGomega(Fail))).To(Equal("Ready/Reconciled"))
@@ -66,7 +66,7 @@ var _ = Describe("Governance of a model", func() {
 		subscription := w.subscribe(tenantNamespace, unique("secret-gold"), "granite")
 		w.allow(tenantNamespace, unique("secret-all"), "granite")
 		Eventually(attached()).Should(Equal("True/GovernancePaired"))
-		Expect(suite.admin.Delete(w.ctx, subscription)).To(Succeed())
+		Expect(suite.Admin.Delete(w.ctx, subscription)).To(Succeed())
 		Eventually(attached()).Should(Equal("False/GovernanceGap"))
 
 		status := w.model(NewGomega(Fail), "granite").Status
@@ -85,9 +85,9 @@ var _ = Describe("Governance of a model", func() {
 		subscription := w.subscribe(tenantNamespace, unique("gold"), "granite")
 		policy := w.allow(tenantNamespace, unique("all"), "granite")
 		Eventually(attached()).Should(Equal("True/GovernancePaired"))
-		Expect(suite.admin.Delete(w.ctx, subscription)).To(Succeed())
+		Expect(suite.Admin.Delete(w.ctx, subscription)).To(Succeed())
 		Eventually(missing()).Should(ContainSubstring("MaaSSubscription"))
-		Expect(suite.admin.Delete(w.ctx, policy)).To(Succeed())
+		Expect(suite.Admin.Delete(w.ctx, policy)).To(Succeed())
 		Eventually(missing()).Should(ContainSubstring("MaaSAuthPolicy"))
 		Expect(attached()(NewGomega(Fail))).To(Equal("False/GovernanceGap"))
 	})
@@ -117,7 +117,7 @@ var _ = Describe("Governance of a model", func() {
 
 		before := subscription.DeepCopy()
 		subscription.Spec.ModelRefs[0].Name = "llama"
-		Expect(suite.admin.Patch(w.ctx, subscription, client.MergeFrom(before))).To(Succeed())
+		Expect(suite.Admin.Patch(w.ctx, subscription, client.MergeFrom(before))).To(Succeed())
 		Eventually(attached()).Should(Equal("False/GovernanceGap"))
 		Eventually(w.condition("llama", "GovernanceAttached")).Should(Equal("True/GovernancePaired"))
 	})
@@ -127,7 +127,7 @@ func setPhase(w world, s *v1alpha1.MaaSSubscription, phase v1alpha1.Phase) {
 	GinkgoHelper()
 	before := s.DeepCopy()
 	s.Status.Phase = phase
-	Expect(suite.admin.Status().Patch(w.ctx, s, client.MergeFrom(before))).To(Succeed())
+	Expect(suite.Admin.Status().Patch(w.ctx, s, client.MergeFrom(before))).To(Succeed())
 }
 
 var _ = Describe("The tenant of a model", func() {
@@ -141,7 +141,7 @@ var _ = Describe("The tenant of a model", func() {
 		GinkgoHelper()
 		before := t.DeepCopy()
 		t.Status.GatewayRef = &v1alpha1.TenantGatewayRef{Namespace: gatewayNamespace, Name: otherGatewayName}
-		Expect(suite.admin.Status().Patch(w.ctx, t, client.MergeFrom(before))).To(Succeed())
+		Expect(suite.Admin.Status().Patch(w.ctx, t, client.MergeFrom(before))).To(Succeed())
 	}
 
 	It("is that of spec.tenantRef, waits until it is set up, and goes back to the default", func() {
@@ -154,7 +154,7 @@ var _ = Describe("The tenant of a model", func() {
 		Expect(w.condition("granite", "GovernanceAttached")(NewGomega(Fail))).To(HavePrefix("Unknown/"))
 
 		red := tenant(name)
-		Expect(suite.admin.Create(w.ctx, red)).To(Succeed())
+		Expect(suite.Admin.Create(w.ctx, red)).To(Succeed())
 		ready(red)
 		// The route is the default gateway's, and the tenant has another.
 		Eventually(w.says("granite")).Should(Equal("Failed/RouteNotAccepted"))
@@ -168,7 +168,7 @@ var _ = Describe("The tenant of a model", func() {
 	It("decides which gateway's host is published", func() {
 		name := "blue-" + w.namespace
 		blue := tenant(name)
-		Expect(suite.admin.Create(w.ctx, blue)).To(Succeed())
+		Expect(suite.Admin.Create(w.ctx, blue)).To(Succeed())
 		ready(blue)
 		w.serve("granite", serviceReady(
 			serviceAddress("gateway-external", "https://"+host+"/x"), serviceAddress("gateway-external", "https://"+otherHost+"/x")))
@@ -184,15 +184,15 @@ var _ = Describe("Deleting a model", func() {
 	BeforeEach(func(ctx SpecContext) { w = newWorld(ctx) })
 
 	exists := func(kind schema.GroupVersionKind, key types.NamespacedName) bool {
-		err := suite.admin.Get(w.ctx, key, kuadrant.New(kind))
+		err := suite.Admin.Get(w.ctx, key, kuadrant.New(kind))
 		Expect(client.IgnoreNotFound(err)).To(Succeed())
 		return err == nil
 	}
 	remove := func(name string) {
 		GinkgoHelper()
-		Expect(suite.admin.Delete(w.ctx, &v1alpha1.MaaSModelRef{ObjectMeta: w.in(name)})).To(Succeed())
+		Expect(suite.Admin.Delete(w.ctx, &v1alpha1.MaaSModelRef{ObjectMeta: w.in(name)})).To(Succeed())
 		Eventually(func() bool {
-			return apierrors.IsNotFound(suite.admin.Get(w.ctx, w.key(name), &v1alpha1.MaaSModelRef{}))
+			return apierrors.IsNotFound(suite.Admin.Get(w.ctx, w.key(name), &v1alpha1.MaaSModelRef{}))
 		}).Should(BeTrue())
 	}
 
@@ -229,7 +229,7 @@ var _ = Describe("Deleting a model", func() {
 		ours := kuadrant.New(kuadrant.AuthPolicy)
 		w.generated(ours, "maas-auth-granite", "granite", unlabelled)
 		ours.SetManagedFields(nil)
-		Expect(suite.admin.Apply(w.ctx, client.ApplyConfigurationFromUnstructured(ours), client.FieldOwner(v1alpha1.FieldOwner))).To(Succeed())
+		Expect(suite.Admin.Apply(w.ctx, client.ApplyConfigurationFromUnstructured(ours), client.FieldOwner(v1alpha1.FieldOwner))).To(Succeed())
 
 		remove("granite")
 

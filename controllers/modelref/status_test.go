@@ -73,8 +73,8 @@ var _ = Describe("A model backed by an LLMInferenceService", func() {
 	It("fails when its backend is deleted", func() {
 		w.servedModel("granite")
 		u := kserve.New(kserve.GroupKind.WithVersion("v1alpha2"))
-		Expect(suite.admin.Get(w.ctx, w.key("granite"), u)).To(Succeed())
-		Expect(suite.admin.Delete(w.ctx, u)).To(Succeed())
+		Expect(suite.Admin.Get(w.ctx, w.key("granite"), u)).To(Succeed())
+		Expect(suite.Admin.Delete(w.ctx, u)).To(Succeed())
 		Eventually(w.says("granite")).Should(Equal("Failed/BackendNotFound"))
 	})
 
@@ -129,7 +129,7 @@ var _ = Describe("A model backed by an LLMInferenceService", func() {
 
 	It("forgets its route when the route is deleted", func() {
 		w.servedModel("granite")
-		Expect(suite.admin.Delete(w.ctx, &gwapiv1.HTTPRoute{ObjectMeta: w.in("granite-kserve-route")})).To(Succeed())
+		Expect(suite.Admin.Delete(w.ctx, &gwapiv1.HTTPRoute{ObjectMeta: w.in("granite-kserve-route")})).To(Succeed())
 		Eventually(w.says("granite")).Should(Equal("Pending/RouteNotFound"))
 		status := w.model(NewGomega(Fail), "granite").Status
 		Expect([]string{status.Endpoint, status.HTTPRouteName, status.HTTPRouteNamespace, status.HTTPRouteGatewayName, status.HTTPRouteGatewayNamespace}).
@@ -211,8 +211,8 @@ var _ = Describe("A model backed by an LLMInferenceService", func() {
 		Eventually(w.says("granite")).Should(Equal("Unhealthy/BackendNotReady"))
 		w.kserveSays("granite", serviceNotReady("Crashed", "", serviceCondition("WorkloadsReady", "False")))
 		u := kserve.New(kserve.GroupKind.WithVersion("v1alpha2"))
-		Expect(suite.admin.Get(w.ctx, w.key("granite"), u)).To(Succeed())
-		Expect(suite.admin.Delete(w.ctx, u)).To(Succeed())
+		Expect(suite.Admin.Get(w.ctx, w.key("granite"), u)).To(Succeed())
+		Expect(suite.Admin.Delete(w.ctx, u)).To(Succeed())
 
 		// The last change was reported, so all before it have been.
 		Eventually(w.events("granite")).Should(ContainElement("Warning BackendNotFound"))
@@ -224,11 +224,11 @@ var _ = Describe("A model backed by an LLMInferenceService", func() {
 
 	It("writes nothing once it has converged, whatever happens around it", func() {
 		w.servedModel("granite")
-		mark, err := suite.env.Audit().Mark()
+		mark, err := suite.Env.Audit().Mark()
 		Expect(err).NotTo(HaveOccurred())
 		writes := func(to audit.Filter) func(Gomega) []audit.Event {
 			return func(g Gomega) []audit.Event {
-				events, err := suite.env.Audit().After(mark, byOperator, inNamespace(w.namespace), to)
+				events, err := suite.Env.Audit().After(mark, byOperator, inNamespace(w.namespace), to)
 				g.Expect(err).NotTo(HaveOccurred())
 				return events
 			}
@@ -259,7 +259,7 @@ var _ = Describe("A model backed by an ExternalModel", func() {
 		m.Spec = v1alpha1.ExternalModelSpec{
 			Provider: "openai", TargetModel: "gpt", Endpoint: "api.example.com", CredentialRef: v1alpha1.CredentialReference{Name: "key"},
 		}
-		Expect(suite.admin.Create(w.ctx, m)).To(Succeed())
+		Expect(suite.Admin.Create(w.ctx, m)).To(Succeed())
 	}
 
 	It("fails without the ExternalModel, waits for its route and is then reachable at the gateway", func() {
@@ -287,7 +287,7 @@ var _ = Describe("A model backed by an ExternalModel", func() {
 		Eventually(w.condition("two", "ModelIdentityUnique")).Should(Equal("False/ModelNameConflict"))
 		Expect(w.message("one", "ModelIdentityUnique")(NewGomega(Fail))).To(ContainSubstring("two"))
 
-		Expect(suite.admin.Delete(w.ctx, &v1alpha1.MaaSModelRef{ObjectMeta: w.in("two")})).To(Succeed())
+		Expect(suite.Admin.Delete(w.ctx, &v1alpha1.MaaSModelRef{ObjectMeta: w.in("two")})).To(Succeed())
 		Eventually(w.condition("one", "ModelIdentityUnique")).Should(Equal("True/UniqueIdentity"))
 		Eventually(w.events("one")).Should(ContainElements("Warning ModelNameConflict", "Normal ModelNameConflictResolved"))
 	})

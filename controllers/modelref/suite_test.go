@@ -9,33 +9,21 @@ import (
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
-	. "github.com/onsi/gomega"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/discovery"
-	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
-	gwapiv1 "sigs.k8s.io/gateway-api/apis/v1"
 
-	inferencev1alpha1 "github.com/opendatahub-io/maas-operator/api/inference/v1alpha1"
-	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
 	"github.com/opendatahub-io/maas-operator/controllers/modelref"
 	"github.com/opendatahub-io/maas-operator/internal/apply"
 	"github.com/opendatahub-io/maas-operator/internal/facts"
 	"github.com/opendatahub-io/maas-operator/internal/index"
 	"github.com/opendatahub-io/maas-operator/internal/tenancy"
 	"github.com/opendatahub-io/maas-operator/internal/tenancy/lookup"
+	"github.com/opendatahub-io/maas-operator/test/rig"
 	"github.com/opendatahub-io/maas-operator/test/testenv"
-	"github.com/opendatahub-io/maas-operator/test/testenv/audit"
 )
 
 func TestModelRefs(t *testing.T) {
-	RegisterFailHandler(Fail)
-	SetDefaultEventuallyTimeout(20 * time.Second)
-	SetDefaultEventuallyPollingInterval(50 * time.Millisecond)
-	RunSpecs(t, "status of a model on a real API server")
+	rig.Specs(t, "status of a model on a real API server", 20*time.Second)
 }
 
 // Fixed names of the suite.
@@ -49,66 +37,21 @@ const (
 	otherHost         = "other.example.com"
 )
 
-// suite is what all specs use: one API server, and the controller under test as the
-// operator's own identity. The tests play KServe and the gateway.
-var suite struct {
-	env   *testenv.Env
-	admin client.Client
-}
+// suite is what all specs use: one API server, and the controller under test. The tests
+// play KServe and the gateway.
+var suite *rig.Rig
 
 var _ = BeforeSuite(func(ctx SpecContext) {
-	env, err := testenv.Start(ctx, testenv.Options{
-		CRDs: []testenv.CRDSet{testenv.MaaS, testenv.GatewayAPI, testenv.Kuadrant, testenv.KServe}, Log: GinkgoWriter,
-	})
-	Expect(err).NotTo(HaveOccurred())
-	DeferCleanup(env.Stop)
-	suite.env = env
-
-	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, v1alpha1.AddToScheme, inferencev1alpha1.AddToScheme, gwapiv1.Install} {
-		Expect(add(scheme)).To(Succeed())
-	}
-	suite.admin, err = client.New(env.AdminConfig(), client.Options{Scheme: scheme})
-	Expect(err).NotTo(HaveOccurred())
+	suite = rig.Start(ctx, rig.Options{CRDs: []testenv.CRDSet{testenv.MaaS, testenv.GatewayAPI, testenv.Kuadrant, testenv.KServe}})
 	prepareCluster(ctx)
-
-	config, err := env.OperatorConfig(ctx)
-	Expect(err).NotTo(HaveOccurred())
-	mgr, err := ctrl.NewManager(config, ctrl.Options{
-		Scheme:  scheme,
-		Metrics: server.Options{BindAddress: "0"},
-		Client:  client.Options{Cache: &client.CacheOptions{Unstructured: true}},
-	})
-	Expect(err).NotTo(HaveOccurred())
-	Expect(setUp(ctx, mgr)).To(Succeed())
-	run, stop := context.WithCancel(context.WithoutCancel(ctx))
-	ended := make(chan error, 1)
-	go func() { ended <- mgr.Start(run) }()
-	DeferCleanup(func() {
-		stop()
-		Eventually(ended).Should(Receive(Succeed()))
-	})
+	suite.Operate(ctx, rig.Manager{SetUp: setUp})
 })
 
-// The operator's rights suffice: after all specs, the API server refused nothing.
-var _ = AfterSuite(func() {
-	if suite.env == nil {
-		return // It did not start, which has been reported.
-	}
-	events, err := suite.env.Audit().Events(byOperator, audit.Forbidden())
-	Expect(err).NotTo(HaveOccurred())
-	Expect(events).To(BeEmpty(), "requests of the operator that were forbidden")
-})
-
-func setUp(ctx context.Context, mgr ctrl.Manager) error {
+// setUp registers the controller as the manager does.
+func setUp(ctx context.Context, mgr ctrl.Manager, apis *facts.OptionalAPIs) error {
 	if err := index.Register(ctx, mgr.GetFieldIndexer()); err != nil {
 		return err
 	}
-	discover, err := discovery.NewDiscoveryClientForConfig(mgr.GetConfig())
-	if err != nil {
-		return err
-	}
-	apis := facts.NewOptionalAPIs(discover)
 	r := &modelref.Reconciler{
 		Client:  mgr.GetClient(),
 		Applier: apply.New(mgr.GetClient(), apply.Options{APIReader: mgr.GetAPIReader()}),
@@ -119,8 +62,5 @@ func setUp(ctx context.Context, mgr ctrl.Manager) error {
 		APIs:   apis,
 		Events: mgr.GetEventRecorder("maas-modelref-controller"),
 	}
-	if err := r.SetupWithManager(ctx, mgr); err != nil {
-		return err
-	}
-	return apis.SetupWithManager(mgr)
+	return r.SetupWithManager(ctx, mgr)
 }
