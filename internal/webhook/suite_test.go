@@ -16,17 +16,15 @@ import (
 	. "github.com/onsi/gomega"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
-	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 	ctrlwebhook "sigs.k8s.io/controller-runtime/pkg/webhook"
-	gwapiv1 "sigs.k8s.io/gateway-api/apis/v1"
 
-	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
 	"github.com/opendatahub-io/maas-operator/internal/tenancy"
 	"github.com/opendatahub-io/maas-operator/internal/tenancy/lookup"
 	"github.com/opendatahub-io/maas-operator/internal/webhook"
+	"github.com/opendatahub-io/maas-operator/test/parts"
 	"github.com/opendatahub-io/maas-operator/test/testenv"
 )
 
@@ -84,10 +82,7 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 	env, err = testenv.Start(ctx, testenv.Options{Log: GinkgoWriter, CRDs: []testenv.CRDSet{testenv.MaaS, testenv.GatewayAPI}})
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(env.Stop)
-	scheme := runtime.NewScheme()
-	Expect(clientgoscheme.AddToScheme(scheme)).To(Succeed())
-	Expect(v1alpha1.AddToScheme(scheme)).To(Succeed())
-	Expect(gwapiv1.Install(scheme)).To(Succeed())
+	scheme := parts.Scheme(GinkgoTB())
 	config := env.AdminConfig()
 	config.WarningHandlerWithContext = &warnings
 	admin, err = client.New(config, client.Options{Scheme: scheme})

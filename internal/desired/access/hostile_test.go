@@ -11,25 +11,13 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"pgregory.net/rapid"
 
-	"github.com/opendatahub-io/maas-operator/internal/desired"
 	"github.com/opendatahub-io/maas-operator/internal/desired/access"
-	"github.com/opendatahub-io/maas-operator/internal/images"
 	"github.com/opendatahub-io/maas-operator/internal/render"
 	"github.com/opendatahub-io/maas-operator/internal/render/rendertest"
 	"github.com/opendatahub-io/maas-operator/internal/tenancy"
-	"github.com/opendatahub-io/maas-operator/templates"
 	"github.com/opendatahub-io/maas-operator/templates/values"
+	"github.com/opendatahub-io/maas-operator/test/parts"
 )
-
-// engine renders the templates.
-func engine(tb testing.TB) *render.Engine {
-	tb.Helper()
-	e, err := render.New(templates.FS, desired.Components(), render.WithImages(images.Development()))
-	if err != nil {
-		tb.Fatalf("render.New() error = %v", err)
-	}
-	return e
-}
 
 func meta() values.Meta {
 	return values.Meta{
@@ -73,21 +61,21 @@ var (
 func TestNoTextChangesAPolicy(t *testing.T) {
 	t.Parallel()
 	for _, request := range []render.Request{authRequest(), denyRequest()} {
-		rendertest.Hostile(t, engine(t), request, identityFields)
+		rendertest.Hostile(t, parts.Engine(t), request, identityFields)
 	}
-	rendertest.Hostile(t, engine(t), serviceRequest(), identityFields, keys)
+	rendertest.Hostile(t, parts.Engine(t), serviceRequest(), identityFields, keys)
 }
 
 func FuzzGatewayAuthTemplate(f *testing.F) {
-	rendertest.Fuzz(f, engine(f), authRequest(), identityFields)
+	rendertest.Fuzz(f, parts.Engine(f), authRequest(), identityFields)
 }
 
 func FuzzGatewayDenyTemplate(f *testing.F) {
-	rendertest.Fuzz(f, engine(f), denyRequest(), identityFields)
+	rendertest.Fuzz(f, parts.Engine(f), denyRequest(), identityFields)
 }
 
 func FuzzMaaSAPIPolicyTemplate(f *testing.F) {
-	rendertest.Fuzz(f, engine(f), serviceRequest(), identityFields, keys)
+	rendertest.Fuzz(f, parts.Engine(f), serviceRequest(), identityFields, keys)
 }
 
 // TestTheClientIsNothingButText writes any client into the policy: nothing differs but

@@ -14,6 +14,7 @@ import (
 	"github.com/opendatahub-io/maas-operator/internal/entitlement"
 	"github.com/opendatahub-io/maas-operator/internal/kuadrant"
 	"github.com/opendatahub-io/maas-operator/internal/render/rendertest"
+	"github.com/opendatahub-io/maas-operator/test/parts"
 )
 
 // FuzzLimits gives a model two subscriptions of any rates beside any living
@@ -66,7 +67,7 @@ func FuzzSubjects(f *testing.F) {
 		f.Add(text, text)
 		f.Add("alice", text)
 	}
-	e := engine(f)
+	e := parts.Engine(f)
 	f.Fuzz(func(t *testing.T, user, group string) {
 		in := guarded()
 		in.AuthPolicies = []model.AuthPolicy{authPolicy("team", []string{user, user}, group, group)}

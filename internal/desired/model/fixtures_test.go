@@ -12,12 +12,10 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
-	"github.com/opendatahub-io/maas-operator/internal/desired"
 	"github.com/opendatahub-io/maas-operator/internal/desired/model"
-	"github.com/opendatahub-io/maas-operator/internal/images"
 	"github.com/opendatahub-io/maas-operator/internal/render"
 	"github.com/opendatahub-io/maas-operator/internal/tenancy"
-	"github.com/opendatahub-io/maas-operator/templates"
+	"github.com/opendatahub-io/maas-operator/test/parts"
 )
 
 var (
@@ -81,15 +79,6 @@ func build(tb testing.TB, in model.Input) model.Output {
 	return out
 }
 
-func engine(tb testing.TB) *render.Engine {
-	tb.Helper()
-	e, err := render.New(templates.FS, desired.Components(), render.WithImages(images.Development()))
-	if err != nil {
-		tb.Fatalf("render.New() error = %v", err)
-	}
-	return e
-}
-
 // renderAuthPolicy returns the AuthPolicy of a model as it would be applied.
 func renderAuthPolicy(t *testing.T, in model.Input) *unstructured.Unstructured {
 	t.Helper()
@@ -97,7 +86,7 @@ func renderAuthPolicy(t *testing.T, in model.Input) *unstructured.Unstructured {
 	if values == nil {
 		t.Fatal("no AuthPolicy is wanted")
 	}
-	object, err := engine(t).Render(render.Request{ID: model.AuthPolicyTemplate, Namespace: values.Meta.Namespace, Name: values.Meta.Name, Values: *values})
+	object, err := parts.Engine(t).Render(render.Request{ID: model.AuthPolicyTemplate, Namespace: values.Meta.Namespace, Name: values.Meta.Name, Values: *values})
 	if err != nil {
 		t.Fatalf("Render() error = %v", err)
 	}

@@ -17,14 +17,15 @@ import (
 	"github.com/opendatahub-io/maas-operator/internal/desired/model"
 	"github.com/opendatahub-io/maas-operator/internal/render"
 	"github.com/opendatahub-io/maas-operator/internal/render/rendertest"
+	"github.com/opendatahub-io/maas-operator/test/parts"
 )
 
 func FuzzAuthPolicyTemplate(f *testing.F) {
-	rendertest.Fuzz(f, engine(f), authRequest(), identityFields, authKeys)
+	rendertest.Fuzz(f, parts.Engine(f), authRequest(), identityFields, authKeys)
 }
 
 func FuzzTokenRateLimitPolicyTemplate(f *testing.F) {
-	rendertest.Fuzz(f, engine(f), limitsRequest(f), identityFields, limitKeys)
+	rendertest.Fuzz(f, parts.Engine(f), limitsRequest(f), identityFields, limitKeys)
 }
 
 // texts are what people and the cluster write into the policies of a model.
@@ -68,7 +69,7 @@ const maxFuzzed = 4 << 10
 // they keep their identity and structure, their CEL keeps its syntax tree but
 // for text constants, and what must arrive does.
 func FuzzPolicies(f *testing.F) {
-	e, parser := engine(f), newCELParser(f)
+	e, parser := parts.Engine(f), newCELParser(f)
 	benign, err := texts{"bob", "testers", "team", "gold", "route", "red", "audience", issuer, oidcID}.objects(e)
 	if err != nil {
 		f.Fatal(err)

@@ -14,6 +14,7 @@ import (
 	"github.com/opendatahub-io/maas-operator/internal/render"
 	"github.com/opendatahub-io/maas-operator/internal/render/rendertest"
 	"github.com/opendatahub-io/maas-operator/templates/values"
+	"github.com/opendatahub-io/maas-operator/test/parts"
 )
 
 func limitsRequest(tb testing.TB) render.Request {
@@ -57,12 +58,12 @@ var (
 
 func TestNoTextChangesATokenRateLimitPolicy(t *testing.T) {
 	t.Parallel()
-	rendertest.Hostile(t, engine(t), limitsRequest(t), identityFields, limitKeys)
+	rendertest.Hostile(t, parts.Engine(t), limitsRequest(t), identityFields, limitKeys)
 }
 
 func TestNoTextChangesAnAuthPolicy(t *testing.T) {
 	t.Parallel()
-	rendertest.Hostile(t, engine(t), authRequest(), identityFields, authKeys)
+	rendertest.Hostile(t, parts.Engine(t), authRequest(), identityFields, authKeys)
 }
 
 // TestSubjectsNeverChangeThePolicy builds the policy for arbitrary users and
@@ -70,7 +71,7 @@ func TestNoTextChangesAnAuthPolicy(t *testing.T) {
 // nothing else of the policy differs.
 func TestSubjectsNeverChangeThePolicy(t *testing.T) {
 	t.Parallel()
-	e, benign := engine(t), renderAuthPolicy(t, withUser("alice"))
+	e, benign := parts.Engine(t), renderAuthPolicy(t, withUser("alice"))
 	unstructured.RemoveNestedField(benign.Object, "spec", "rules", "authorization", "subject-allowed")
 	rapid.Check(t, func(rt *rapid.T) {
 		user := rendertest.Text().Draw(rt, "user")

@@ -15,6 +15,7 @@ import (
 
 	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
 	"github.com/opendatahub-io/maas-operator/internal/desired/model"
+	"github.com/opendatahub-io/maas-operator/test/parts"
 )
 
 // crowd is a number of subscriptions, the later ones the newer.
@@ -42,7 +43,7 @@ func people(count, length int) []string {
 func weighed(t *testing.T, in model.Input) model.Sizes {
 	t.Helper()
 	out := build(t, in)
-	objects, err := engine(t).RenderAll(out.Requests())
+	objects, err := parts.Engine(t).RenderAll(out.Requests())
 	if err != nil {
 		t.Fatalf("RenderAll() error = %v", err)
 	}
@@ -54,7 +55,7 @@ func TestSizesAreThoseOfTheObjects(t *testing.T) {
 	in := guarded()
 	in.Subscriptions = []model.Subscription{short("gold", rate(100, "1m")), short("<silver>", rate(100, "1m")), legacy("bronze\"\u2028", rate(7, "24h"))}
 	out := build(t, in)
-	objects, err := engine(t).RenderAll(out.Requests())
+	objects, err := parts.Engine(t).RenderAll(out.Requests())
 	if err != nil {
 		t.Fatalf("RenderAll() error = %v", err)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/opendatahub-io/maas-operator/internal/desired/model"
 	"github.com/opendatahub-io/maas-operator/internal/entitlement"
 	"github.com/opendatahub-io/maas-operator/internal/render"
+	"github.com/opendatahub-io/maas-operator/test/parts"
 )
 
 // names are few and look alike, so that random callers are often subjects.
@@ -67,7 +68,7 @@ func randomCaller(t *rapid.T) (call, entitlement.Caller, bool) {
 // function behind the selection's accessAllowed would.
 func TestTheGatewayAndMaaSAPIAgreeOnSubjects(t *testing.T) {
 	t.Parallel()
-	e := engine(t)
+	e := parts.Engine(t)
 	rapid.Check(t, func(rt *rapid.T) {
 		in := guarded()
 		var matched []entitlement.Tenanted[*v1alpha1.MaaSAuthPolicy]

@@ -4,7 +4,6 @@
 package platform_test
 
 import (
-	"sync"
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -16,15 +15,13 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
-	"github.com/opendatahub-io/maas-operator/internal/desired"
 	"github.com/opendatahub-io/maas-operator/internal/desired/access"
 	"github.com/opendatahub-io/maas-operator/internal/desired/platform"
 	"github.com/opendatahub-io/maas-operator/internal/desired/tenant"
-	"github.com/opendatahub-io/maas-operator/internal/images"
 	"github.com/opendatahub-io/maas-operator/internal/render"
 	"github.com/opendatahub-io/maas-operator/internal/tenancy"
-	"github.com/opendatahub-io/maas-operator/templates"
 	"github.com/opendatahub-io/maas-operator/test/netpol"
+	"github.com/opendatahub-io/maas-operator/test/parts"
 )
 
 const (
@@ -49,20 +46,6 @@ func configured(tb testing.TB, on, spec string) platform.Input {
 	return in
 }
 
-// shared is one engine for all tests: it cannot be changed, and takes long to make.
-var shared = sync.OnceValues(func() (*render.Engine, error) {
-	return render.New(templates.FS, desired.Components(), render.WithImages(images.Development()))
-})
-
-func engine(tb testing.TB) *render.Engine {
-	tb.Helper()
-	e, err := shared()
-	if err != nil {
-		tb.Fatalf("render.New() error = %v", err)
-	}
-	return e
-}
-
 func build(tb testing.TB, in platform.Input) platform.Output {
 	tb.Helper()
 	out, err := platform.Build(in)
@@ -74,7 +57,7 @@ func build(tb testing.TB, in platform.Input) platform.Output {
 
 func rendered(tb testing.TB, requests []render.Request) []*unstructured.Unstructured {
 	tb.Helper()
-	objects, err := engine(tb).RenderAll(requests)
+	objects, err := parts.Engine(tb).RenderAll(requests)
 	if err != nil {
 		tb.Fatalf("RenderAll() error = %v", err)
 	}

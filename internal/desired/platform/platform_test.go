@@ -21,6 +21,7 @@ import (
 	"github.com/opendatahub-io/maas-operator/internal/render/rendertest"
 	"github.com/opendatahub-io/maas-operator/internal/tenancy"
 	"github.com/opendatahub-io/maas-operator/templates/values"
+	"github.com/opendatahub-io/maas-operator/test/parts"
 )
 
 func TestAnUnknownPlatformIsRefused(t *testing.T) {
@@ -117,7 +118,7 @@ func TestHostileTexts(t *testing.T) {
 			if _, ok := request.Values.(values.MaaSAPIClusterRole); ok {
 				request.Values = values.MaaSAPIClusterRole{Meta: request.Values.(values.MaaSAPIClusterRole).Meta}
 			}
-			rendertest.Hostile(t, engine(t), request, fields(request), clusterScoped(request))
+			rendertest.Hostile(t, parts.Engine(t), request, fields(request), clusterScoped(request))
 		})
 	}
 }
@@ -131,13 +132,13 @@ func clusterScoped(request render.Request) rendertest.Option {
 }
 
 func FuzzHostileTexts(f *testing.F) {
-	rendertest.Fuzz(f, engine(f), requests(f)[string(platform.RestrictEgressTemplate)], fields(requests(f)[string(platform.RestrictEgressTemplate)]))
+	rendertest.Fuzz(f, parts.Engine(f), requests(f)[string(platform.RestrictEgressTemplate)], fields(requests(f)[string(platform.RestrictEgressTemplate)]))
 }
 
 // TestAnAdministratorsRulesArriveAsTheyAre draws rules with any text in them.
 func TestAnAdministratorsRulesArriveAsTheyAre(t *testing.T) {
 	t.Parallel()
-	e := engine(t)
+	e := parts.Engine(t)
 	rapid.Check(t, func(rt *rapid.T) {
 		drawn := rapid.SliceOfN(rule(), 1, 4).Draw(rt, "rules")
 		in := input(platform.Kubernetes)

@@ -5,7 +5,6 @@ package tenant_test
 
 import (
 	"strings"
-	"sync"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -14,13 +13,11 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
-	"github.com/opendatahub-io/maas-operator/internal/desired"
 	"github.com/opendatahub-io/maas-operator/internal/desired/access"
 	"github.com/opendatahub-io/maas-operator/internal/desired/tenant"
-	"github.com/opendatahub-io/maas-operator/internal/images"
 	"github.com/opendatahub-io/maas-operator/internal/render"
 	"github.com/opendatahub-io/maas-operator/internal/tenancy"
-	"github.com/opendatahub-io/maas-operator/templates"
+	"github.com/opendatahub-io/maas-operator/test/parts"
 )
 
 const infra = "odh-ai-gateway-infra"
@@ -58,20 +55,6 @@ func input(platform, name string) tenant.Input {
 
 func aiTenant(name string) types.NamespacedName {
 	return types.NamespacedName{Namespace: "ai-tenants", Name: name}
-}
-
-// shared is one engine for all tests: it cannot be changed, and takes long to make.
-var shared = sync.OnceValues(func() (*render.Engine, error) {
-	return render.New(templates.FS, desired.Components(), render.WithImages(images.Development()))
-})
-
-func engine(tb testing.TB) *render.Engine {
-	tb.Helper()
-	e, err := shared()
-	if err != nil {
-		tb.Fatalf("render.New() error = %v", err)
-	}
-	return e
 }
 
 func build(tb testing.TB, in tenant.Input) tenant.Output {
@@ -112,7 +95,7 @@ func find(tb testing.TB, in tenant.Input, id render.ID) render.Request {
 // object is the rendered object of a template, as a T.
 func object[T any](tb testing.TB, in tenant.Input, id render.ID) T {
 	tb.Helper()
-	rendered, err := engine(tb).Render(find(tb, in, id))
+	rendered, err := parts.Engine(tb).Render(find(tb, in, id))
 	if err != nil {
 		tb.Fatalf("Render() error = %v", err)
 	}
@@ -125,7 +108,7 @@ func object[T any](tb testing.TB, in tenant.Input, id render.ID) T {
 
 func rendered(tb testing.TB, in tenant.Input) []*unstructured.Unstructured {
 	tb.Helper()
-	objects, err := engine(tb).RenderAll(requests(tb, in))
+	objects, err := parts.Engine(tb).RenderAll(requests(tb, in))
 	if err != nil {
 		tb.Fatalf("RenderAll() error = %v", err)
 	}

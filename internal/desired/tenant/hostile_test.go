@@ -12,6 +12,7 @@ import (
 	"github.com/opendatahub-io/maas-operator/internal/render/rendertest"
 	"github.com/opendatahub-io/maas-operator/internal/tenancy"
 	"github.com/opendatahub-io/maas-operator/templates/values"
+	"github.com/opendatahub-io/maas-operator/test/parts"
 )
 
 // identity must be what was asked for, and labels cannot be any text.
@@ -84,7 +85,7 @@ func TestNoTextChangesAnObject(t *testing.T) {
 	for id, trial := range trials(t) {
 		t.Run(string(id), func(t *testing.T) {
 			t.Parallel()
-			rendertest.Hostile(t, engine(t), trial.request, trial.options...)
+			rendertest.Hostile(t, parts.Engine(t), trial.request, trial.options...)
 		})
 	}
 }
@@ -109,15 +110,15 @@ func TestEveryTemplateIsTried(t *testing.T) {
 
 func FuzzDeploymentTemplate(f *testing.F) {
 	trial := trials(f)[tenant.DeploymentTemplate]
-	rendertest.Fuzz(f, engine(f), trial.request, trial.options...)
+	rendertest.Fuzz(f, parts.Engine(f), trial.request, trial.options...)
 }
 
 func FuzzRouteTemplate(f *testing.F) {
 	trial := trials(f)[tenant.RouteTemplate]
-	rendertest.Fuzz(f, engine(f), trial.request, trial.options...)
+	rendertest.Fuzz(f, parts.Engine(f), trial.request, trial.options...)
 }
 
 func FuzzRevocationJobTemplate(f *testing.F) {
 	trial := trials(f)[tenant.RevocationJobTemplate]
-	rendertest.Fuzz(f, engine(f), trial.request, trial.options...)
+	rendertest.Fuzz(f, parts.Engine(f), trial.request, trial.options...)
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/opendatahub-io/maas-operator/internal/desired/tenant"
 	"github.com/opendatahub-io/maas-operator/internal/render"
 	"github.com/opendatahub-io/maas-operator/internal/tenancy"
+	"github.com/opendatahub-io/maas-operator/test/parts"
 )
 
 // limits are the lengths of names by kind, where they are not 63: controllers append
@@ -46,7 +47,7 @@ func names() *rapid.Generator[string] {
 // TestNamesStayWithinTheirLimits has weakness W-3.
 func TestNamesStayWithinTheirLimits(t *testing.T) {
 	t.Parallel()
-	e := engine(t)
+	e := parts.Engine(t)
 	rapid.Check(t, func(rt *rapid.T) {
 		in := input(rapid.SampledFrom(platforms()).Draw(rt, "platform"), names().Draw(rt, "name"))
 		objects, err := e.RenderAll(requests(t, in))
@@ -127,7 +128,7 @@ func TestLabelsTellWhoseAnObjectIs(t *testing.T) {
 	for _, name := range []string{tenancy.DefaultName, "redteam"} {
 		in := input(tenant.Kubernetes, name)
 		out := build(t, in)
-		objects, err := engine(t).RenderAll(slices.Concat(out.Guard, out.Workload))
+		objects, err := parts.Engine(t).RenderAll(slices.Concat(out.Guard, out.Workload))
 		if err != nil {
 			t.Fatalf("RenderAll() error = %v", err)
 		}
@@ -153,7 +154,7 @@ func TestRolesOfAdministratorsCarryTheStamp(t *testing.T) {
 	for _, name := range []string{tenancy.DefaultName, longest} {
 		stamp := tenancy.StampOf(aiTenant(name), namespaceOf(name))
 		for _, r := range tenant.AdminRoles(tenant.RolesInput{AITenant: aiTenant(name), TenantNamespace: namespaceOf(name)}) {
-			o, err := engine(t).Render(r)
+			o, err := parts.Engine(t).Render(r)
 			if err != nil {
 				t.Fatalf("Render() error = %v", err)
 			}
@@ -190,7 +191,7 @@ func TestRightsOfAdministrators(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			o, err := engine(t).Render(find(t, in, tc.id))
+			o, err := parts.Engine(t).Render(find(t, in, tc.id))
 			if err != nil {
 				t.Fatalf("Render() error = %v", err)
 			}
@@ -222,7 +223,7 @@ func TestTheGatewayVerifiesWhatItCan(t *testing.T) {
 			t.Parallel()
 			in := input(tenant.OpenShift, "redteam")
 			in.Settings.GatewayCAFile = tc.file
-			o, err := engine(t).Render(find(t, in, tenant.BackendTLSTemplate))
+			o, err := parts.Engine(t).Render(find(t, in, tenant.BackendTLSTemplate))
 			if err != nil {
 				t.Fatalf("Render() error = %v", err)
 			}
