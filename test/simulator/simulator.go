@@ -35,6 +35,8 @@ type Options struct {
 	Model string
 	// ServedName is what requests call the model; empty means Model.
 	ServedName string
+	// Args are further arguments; of two the last counts.
+	Args []string
 	// Dir receives the server's log; empty means a temporary directory that goes
 	// with the server.
 	Dir string
@@ -100,7 +102,7 @@ func (s *Server) start(ctx context.Context, o Options) error {
 	s.Process, err = process.Start(ctx, process.Command{
 		Name: name,
 		Path: filepath.Join(testenv.RepoRoot(), "bin", name),
-		Args: []string{"--port", port, "--model", o.Model, "--served-model-name", o.ServedName, "--mode", "echo", "--seed", "1"},
+		Args: append([]string{"--port", port, "--model", o.Model, "--served-model-name", o.ServedName, "--mode", "echo", "--seed", "1"}, o.Args...),
 		Env:  []string{"POD_NAME=simulator"},
 		Log:  filepath.Join(dir, name+"-"+port+".log"),
 		Keep: o.Keep,

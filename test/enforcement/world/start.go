@@ -29,7 +29,7 @@ func (w *World) startEngines(ctx context.Context, o Options) (err error) {
 		work.Go(func() error { return t.startOIDC(within) })
 	}
 	if o.Simulator {
-		work.Go(func() error { return w.startSimulator(within) })
+		work.Go(func() error { return w.startSimulator(within, o) })
 	}
 	return work.Wait()
 }
@@ -78,8 +78,8 @@ func (t *Tenant) startOIDC(ctx context.Context) error {
 	return nil
 }
 
-func (w *World) startSimulator(ctx context.Context) error {
-	s, err := simulator.Start(ctx, simulator.Options{Model: SimulatorModel, Dir: filepath.Join(w.dir, "simulator"), Out: w.log})
+func (w *World) startSimulator(ctx context.Context, o Options) error {
+	s, err := simulator.Start(ctx, simulator.Options{Model: SimulatorModel, Args: o.SimulatorArgs, Dir: filepath.Join(w.dir, "simulator"), Out: w.log})
 	if err != nil {
 		return err
 	}

@@ -46,6 +46,8 @@ var errEnded = errors.New("it ended")
 type Options struct {
 	// Simulator also runs the model simulator, for models that are [Model.Simulated].
 	Simulator bool
+	// SimulatorArgs are further arguments of the simulator.
+	SimulatorArgs []string
 	// Args are further arguments of the operator; of two the last counts.
 	Args []string
 	// KuadrantEnv are further settings of Kuadrant's operator, as NAME=value; of two the
