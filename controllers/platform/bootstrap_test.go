@@ -35,7 +35,7 @@ var _ = Describe("the default tenant", func() {
 		tenantSays(ctx, v1alpha1.AITenantPhaseActive, metav1.ConditionTrue)
 		Eventually(marked(ctx)).Should(Equal("true"))
 
-		Expect(suite.admin.Delete(ctx, now(tenant(ctx)))).To(Succeed())
+		Expect(suite.Admin.Delete(ctx, now(tenant(ctx)))).To(Succeed())
 		Consistently(tenant(ctx)).WithTimeout(500 * time.Millisecond).Should(BeNil())
 	})
 
@@ -43,7 +43,7 @@ var _ = Describe("the default tenant", func() {
 		install(ctx)
 		settle(ctx)
 		first := now(tenant(ctx)).UID
-		Expect(suite.admin.Delete(ctx, now(tenant(ctx)))).To(Succeed())
+		Expect(suite.Admin.Delete(ctx, now(tenant(ctx)))).To(Succeed())
 		Eventually(tenant(ctx)).Should(And(Not(BeNil()), HaveField("UID", Not(Equal(first)))))
 	})
 
@@ -53,7 +53,7 @@ var _ = Describe("the default tenant", func() {
 		tenantSays(ctx, v1alpha1.AITenantPhaseTerminating, metav1.ConditionTrue)
 		unmarked(ctx)
 		hold(ctx, now(tenant(ctx)), "maas.opendatahub.io/aitenant-cleanup")
-		Expect(suite.admin.Delete(ctx, now(tenant(ctx)))).To(Succeed())
+		Expect(suite.Admin.Delete(ctx, now(tenant(ctx)))).To(Succeed())
 		tenantSays(ctx, v1alpha1.AITenantPhaseActive, metav1.ConditionTrue)
 		unmarked(ctx)
 		Expect(now(tenant(ctx)).DeletionTimestamp).NotTo(BeNil())
@@ -68,12 +68,12 @@ var _ = Describe("the default tenant", func() {
 		tenantSays(ctx, v1alpha1.AITenantPhaseActive, metav1.ConditionTrue)
 		Eventually(marked(ctx)).Should(Equal("true"))
 
-		Expect(suite.admin.Delete(ctx, now(config(ctx)))).To(Succeed())
+		Expect(suite.Admin.Delete(ctx, now(config(ctx)))).To(Succeed())
 		Eventually(config(ctx)).Should(And(Not(BeNil()), HaveField("UID", Not(Equal(first)))))
 		unmarked(ctx)
 		Expect(now(tenant(ctx)).OwnerReferences).To(HaveLen(1), "the garbage collector is to delete it")
 
-		Expect(suite.admin.Delete(ctx, now(tenant(ctx)))).To(Succeed()) // As the garbage collector does.
+		Expect(suite.Admin.Delete(ctx, now(tenant(ctx)))).To(Succeed()) // As the garbage collector does.
 		Eventually(func(g Gomega) []string {
 			t := tenant(ctx)(g)
 			g.Expect(t).NotTo(BeNil())
@@ -86,7 +86,7 @@ var _ = Describe("the default tenant", func() {
 		legacy := &v1alpha1.Tenant{ObjectMeta: metav1.ObjectMeta{Namespace: tenantNamespace, Name: "default-tenant"}}
 		legacy.Spec.GatewayRef = &v1alpha1.TenantGatewayRef{Namespace: "elsewhere", Name: "own-gateway"}
 		legacy.Spec.ExternalOIDC = &v1alpha1.TenantExternalOIDCConfig{IssuerURL: "https://idp.example.com/realms/maas", ClientID: "maas", TTL: 600}
-		Expect(suite.admin.Create(ctx, legacy)).To(Succeed())
+		Expect(suite.Admin.Create(ctx, legacy)).To(Succeed())
 		install(ctx)
 		settle(ctx)
 		made := now(tenant(ctx))
@@ -99,7 +99,7 @@ var _ = Describe("the default tenant", func() {
 	It("says what to correct when it cannot inherit", func(ctx SpecContext) {
 		legacy := &v1alpha1.Tenant{ObjectMeta: metav1.ObjectMeta{Namespace: tenantNamespace, Name: "default-tenant"}}
 		legacy.Spec.GatewayRef = &v1alpha1.TenantGatewayRef{Name: "No Name"}
-		Expect(suite.admin.Create(ctx, legacy)).To(Succeed())
+		Expect(suite.Admin.Create(ctx, legacy)).To(Succeed())
 		install(ctx)
 		Eventually(says(ctx, "Ready")).Should(Equal("False/LegacyTenantMigrationFailed"))
 		Expect(now(message(ctx))).To(And(ContainSubstring("models-as-a-service/default-tenant"), ContainSubstring("spec.gatewayRef.name")))

@@ -33,7 +33,7 @@ const (
 
 func ensureNamespace(ctx context.Context, name string) {
 	GinkgoHelper()
-	err := suite.admin.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}})
+	err := suite.Admin.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}})
 	Expect(client.IgnoreAlreadyExists(err)).To(Succeed())
 }
 
@@ -54,7 +54,7 @@ func install(ctx context.Context, change ...func(*appsv1.Deployment)) {
 	for _, c := range change {
 		c(d)
 	}
-	Expect(suite.admin.Create(ctx, d)).To(Succeed())
+	Expect(suite.Admin.Create(ctx, d)).To(Succeed())
 }
 
 // uninstall removes everything a spec left behind, the Deployment first: then the
@@ -78,7 +78,7 @@ func uninstall(ctx SpecContext) {
 func wipe(ctx context.Context, list client.ObjectList, options ...client.ListOption) {
 	GinkgoHelper()
 	Eventually(func(g Gomega) {
-		g.Expect(suite.admin.List(ctx, list, options...)).To(Succeed())
+		g.Expect(suite.Admin.List(ctx, list, options...)).To(Succeed())
 		if meta.LenList(list) == 0 {
 			return
 		}
@@ -89,9 +89,9 @@ func wipe(ctx context.Context, list client.ObjectList, options ...client.ListOpt
 			g.Expect(ok).To(BeTrue())
 			if len(object.GetFinalizers()) > 0 {
 				object.SetFinalizers(nil)
-				g.Expect(client.IgnoreNotFound(suite.admin.Update(ctx, object))).To(Succeed())
+				g.Expect(client.IgnoreNotFound(suite.Admin.Update(ctx, object))).To(Succeed())
 			}
-			g.Expect(client.IgnoreNotFound(suite.admin.Delete(ctx, object))).To(Succeed())
+			g.Expect(client.IgnoreNotFound(suite.Admin.Delete(ctx, object))).To(Succeed())
 		}
 		g.Expect(meta.LenList(list)).To(BeZero())
 	}).Should(Succeed())
@@ -100,7 +100,7 @@ func wipe(ctx context.Context, list client.ObjectList, options ...client.ListOpt
 // read fills an object; nil when there is none.
 func read[T client.Object](ctx context.Context, namespace, name string, object T) func(Gomega) T {
 	return func(g Gomega) T {
-		err := suite.admin.Get(ctx, types.NamespacedName{Namespace: namespace, Name: name}, object)
+		err := suite.Admin.Get(ctx, types.NamespacedName{Namespace: namespace, Name: name}, object)
 		if apierrors.IsNotFound(err) {
 			var none T
 			return none
@@ -184,11 +184,11 @@ func settle(ctx context.Context) {
 // edit changes an object as somebody else would.
 func edit[T client.Object](ctx context.Context, object T, change func(T)) {
 	GinkgoHelper()
-	Expect(suite.admin.Get(ctx, client.ObjectKeyFromObject(object), object)).To(Succeed())
+	Expect(suite.Admin.Get(ctx, client.ObjectKeyFromObject(object), object)).To(Succeed())
 	before, ok := object.DeepCopyObject().(client.Object)
 	Expect(ok).To(BeTrue())
 	change(object)
-	Expect(suite.admin.Patch(ctx, object, client.MergeFrom(before))).To(Succeed())
+	Expect(suite.Admin.Patch(ctx, object, client.MergeFrom(before))).To(Succeed())
 }
 
 func editConfig(ctx context.Context, change func(*v1alpha1.ConfigSpec)) {
@@ -212,7 +212,7 @@ func tenantSays(ctx context.Context, phase v1alpha1.AITenantPhase, ready metav1.
 	t := now(tenant(ctx))
 	t.Status.Phase, t.Status.ObservedGeneration = phase, t.Generation
 	meta.SetStatusCondition(&t.Status.Conditions, metav1.Condition{Type: "Ready", Status: ready, Reason: "Played", ObservedGeneration: t.Generation})
-	Expect(suite.admin.Status().Update(ctx, t)).To(Succeed())
+	Expect(suite.Admin.Status().Update(ctx, t)).To(Succeed())
 }
 
 // hold puts the finalizer on an object that keeps it while it is being cleaned up.

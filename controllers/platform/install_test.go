@@ -46,11 +46,11 @@ var _ = Describe("an installation", func() {
 			v1alpha1.InventoryEntry{Group: "rbac.authorization.k8s.io", Kind: "ClusterRole", Name: "maas-api"},
 		))
 
-		mark, err := suite.env.Audit().Mark()
+		mark, err := suite.Env.Audit().Mark()
 		Expect(err).NotTo(HaveOccurred())
 		annotate(ctx, "somebody", "looks") // Wakes the controller up.
 		Consistently(func() ([]audit.Event, error) {
-			return suite.env.Audit().After(mark, byOperator, audit.IsWrite(), audit.Not(audit.IsEvent()))
+			return suite.Env.Audit().After(mark, byOperator, audit.IsWrite(), audit.Not(audit.IsEvent()))
 		}).WithTimeout(500 * time.Millisecond).Should(BeEmpty())
 	})
 
@@ -74,7 +74,7 @@ var _ = Describe("an installation", func() {
 		install(ctx)
 		settle(ctx)
 		hold(ctx, deployment("maas-controller", nil), "maas.opendatahub.io/cleanup")
-		Expect(suite.admin.Delete(ctx, deployment("maas-controller", nil))).To(Succeed())
+		Expect(suite.Admin.Delete(ctx, deployment("maas-controller", nil))).To(Succeed())
 		Eventually(own(ctx)).Should(BeNil())
 	})
 
@@ -92,7 +92,7 @@ var _ = Describe("an installation", func() {
 	It("makes the Config an owner of what the default tenant consists of, beside others", func(ctx SpecContext) { // E-154
 		c := tenantConfig(tenantNamespace)
 		c.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "ConfigMap", Name: "other", UID: "other"}}
-		Expect(suite.admin.Create(ctx, c)).To(Succeed())
+		Expect(suite.Admin.Create(ctx, c)).To(Succeed())
 		install(ctx)
 		settle(ctx)
 		Eventually(func(g Gomega) []string {
@@ -110,7 +110,7 @@ var _ = Describe("an installation", func() {
 
 		secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: controllerNamespace, Name: "maas-db-config"}}
 		secret.Data = map[string][]byte{"DB_CONNECTION_URL": []byte("postgres://maas:s3cret@db/maas")}
-		Expect(suite.admin.Create(ctx, secret)).To(Succeed())
+		Expect(suite.Admin.Create(ctx, secret)).To(Succeed())
 		for range 2 { // The second time finds it.
 			Expect(dbsecret.Copy(ctx, dbsecret.Options{Client: suite.operator, Reader: suite.operator, From: controllerNamespace, To: infraNamespace})).To(Succeed())
 		}
@@ -124,15 +124,15 @@ var _ = Describe("the maas-api of an earlier release", func() {
 	legacy := map[string]string{"app.kubernetes.io/part-of": "models-as-a-service"}
 
 	It("goes once the default tenant works, and only what was part of it", func(ctx SpecContext) { // W-14
-		Expect(suite.admin.Create(ctx, deployment("maas-api", legacy))).To(Succeed())
+		Expect(suite.Admin.Create(ctx, deployment("maas-api", legacy))).To(Succeed())
 		service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: controllerNamespace, Name: "maas-api", Labels: legacy}}
 		service.Spec.Ports = []corev1.ServicePort{{Port: 8443}}
-		Expect(suite.admin.Create(ctx, service)).To(Succeed())
-		Expect(suite.admin.Create(ctx, &gwapiv1.HTTPRoute{ObjectMeta: metav1.ObjectMeta{Namespace: controllerNamespace, Name: "maas-api-route", Labels: legacy}})).To(Succeed())
-		Expect(suite.admin.Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: controllerNamespace, Name: "maas-api-config"}})).To(Succeed())
+		Expect(suite.Admin.Create(ctx, service)).To(Succeed())
+		Expect(suite.Admin.Create(ctx, &gwapiv1.HTTPRoute{ObjectMeta: metav1.ObjectMeta{Namespace: controllerNamespace, Name: "maas-api-route", Labels: legacy}})).To(Succeed())
+		Expect(suite.Admin.Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: controllerNamespace, Name: "maas-api-config"}})).To(Succeed())
 		rights := metav1.ObjectMeta{Name: "maas-api-supplemental", Labels: legacy}
-		Expect(suite.admin.Create(ctx, &rbacv1.ClusterRole{ObjectMeta: rights})).To(Succeed())
-		Expect(suite.admin.Create(ctx, &rbacv1.ClusterRoleBinding{ObjectMeta: rights, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: rights.Name}})).To(Succeed())
+		Expect(suite.Admin.Create(ctx, &rbacv1.ClusterRole{ObjectMeta: rights})).To(Succeed())
+		Expect(suite.Admin.Create(ctx, &rbacv1.ClusterRoleBinding{ObjectMeta: rights, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: rights.Name}})).To(Succeed())
 		install(ctx)
 		settle(ctx)
 		Expect(now(read(ctx, "", rights.Name, &rbacv1.ClusterRoleBinding{}))).NotTo(BeNil())
@@ -150,7 +150,7 @@ var _ = Describe("the maas-api of an earlier release", func() {
 	})
 
 	It("stays when it is not one", func(ctx SpecContext) {
-		Expect(suite.admin.Create(ctx, deployment("maas-api", nil))).To(Succeed())
+		Expect(suite.Admin.Create(ctx, deployment("maas-api", nil))).To(Succeed())
 		install(ctx)
 		settle(ctx)
 		tenantSays(ctx, v1alpha1.AITenantPhaseActive, metav1.ConditionTrue)

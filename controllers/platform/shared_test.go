@@ -28,7 +28,7 @@ var _ = Describe("the shared objects", func() {
 		install(ctx)
 		settle(ctx)
 		first := now(policy(ctx, egressPolicy))
-		Expect(suite.admin.Delete(ctx, first)).To(Succeed())
+		Expect(suite.Admin.Delete(ctx, first)).To(Succeed())
 		Eventually(policy(ctx, egressPolicy)).Should(And(Not(BeNil()), HaveField("UID", Not(Equal(first.UID)))))
 
 		edit(ctx, now(policy(ctx, egressPolicy)), func(p *networkingv1.NetworkPolicy) { p.Spec.Egress = nil })
@@ -59,7 +59,7 @@ var _ = Describe("the shared objects", func() {
 	It("give way to an object of somebody else, and say so", func(ctx SpecContext) { // E-169
 		ensureNamespace(ctx, infraNamespace)
 		foreign := &networkingv1.NetworkPolicy{ObjectMeta: metav1.ObjectMeta{Namespace: infraNamespace, Name: egressPolicy, Labels: map[string]string{"theirs": "yes"}}}
-		Expect(suite.admin.Create(ctx, foreign)).To(Succeed())
+		Expect(suite.Admin.Create(ctx, foreign)).To(Succeed())
 		install(ctx)
 		Eventually(says(ctx, "Ready")).Should(Equal("False/ForeignObject"))
 		Expect(now(message(ctx))).To(And(ContainSubstring(infraNamespace+"/"+egressPolicy), ContainSubstring("delete or rename it")))
@@ -74,11 +74,11 @@ var _ = Describe("the shared objects", func() {
 	It("of an earlier release are taken over", func(ctx SpecContext) {
 		ensureNamespace(ctx, infraNamespace)
 		owner := &v1alpha1.Config{ObjectMeta: metav1.ObjectMeta{Name: "default"}}
-		Expect(suite.admin.Create(ctx, owner)).To(Succeed())
+		Expect(suite.Admin.Create(ctx, owner)).To(Succeed())
 		old := &networkingv1.NetworkPolicy{ObjectMeta: metav1.ObjectMeta{Namespace: infraNamespace, Name: egressPolicy, OwnerReferences: []metav1.OwnerReference{
 			{APIVersion: "maas.opendatahub.io/v1alpha1", Kind: "Config", Name: "default", UID: owner.UID, Controller: new(true), BlockOwnerDeletion: new(true)},
 		}}}
-		Expect(suite.admin.Create(ctx, old)).To(Succeed())
+		Expect(suite.Admin.Create(ctx, old)).To(Succeed())
 		install(ctx)
 		settle(ctx)
 		Expect(now(policy(ctx, egressPolicy))).To(And(HaveField("UID", old.UID), HaveField("Spec.PolicyTypes", Not(BeEmpty()))))

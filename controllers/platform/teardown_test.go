@@ -36,14 +36,14 @@ var _ = Describe("a teardown", func() {
 		Eventually(func(g Gomega) map[string]string { return config(ctx)(g).Annotations }).Should(HaveKey(bootstrapped))
 		hold(ctx, now(tenant(ctx)), aiTenantCleanup)
 		red := &v1alpha1.AITenant{ObjectMeta: metav1.ObjectMeta{Namespace: aitenantNamespace, Name: "red", Finalizers: []string{aiTenantCleanup}}}
-		Expect(suite.admin.Create(ctx, red)).To(Succeed())
+		Expect(suite.Admin.Create(ctx, red)).To(Succeed())
 		return red
 	}
 	gone := func(ctx SpecContext) {
 		GinkgoHelper()
 		shared := client.MatchingLabels{"maas.opendatahub.io/config": "default"}
 		for _, list := range []client.ObjectList{&networkingv1.NetworkPolicyList{}, &rbacv1.ClusterRoleList{}, &corev1.ServiceAccountList{}} {
-			Expect(suite.admin.List(ctx, list, shared)).To(Succeed())
+			Expect(suite.Admin.List(ctx, list, shared)).To(Succeed())
 			Expect(list).To(HaveField("Items", BeEmpty()))
 		}
 		for _, name := range []string{aitenantNamespace, infraNamespace, tenantNamespace} {
@@ -69,11 +69,11 @@ var _ = Describe("a teardown", func() {
 		Expect(now(config(ctx))).To(BeNil())
 		gone(ctx)
 
-		mark, err := suite.env.Audit().Mark()
+		mark, err := suite.Env.Audit().Mark()
 		Expect(err).NotTo(HaveOccurred())
 		annotate(ctx, "somebody", "looks")
 		Consistently(func() ([]audit.Event, error) {
-			return suite.env.Audit().After(mark, byOperator, audit.IsWrite(), audit.Not(audit.IsEvent()))
+			return suite.Env.Audit().After(mark, byOperator, audit.IsWrite(), audit.Not(audit.IsEvent()))
 		}).WithTimeout(400 * time.Millisecond).Should(BeEmpty())
 
 		annotate(ctx, requested, "")
@@ -84,7 +84,7 @@ var _ = Describe("a teardown", func() {
 	It("works without a Config", func(ctx SpecContext) { // E-150, E-15
 		ensureNamespace(ctx, aitenantNamespace)
 		orphan := &v1alpha1.AITenant{ObjectMeta: metav1.ObjectMeta{Namespace: aitenantNamespace, Name: "red"}}
-		Expect(suite.admin.Create(ctx, orphan)).To(Succeed())
+		Expect(suite.Admin.Create(ctx, orphan)).To(Succeed())
 		install(ctx, func(d *appsv1.Deployment) { d.Annotations = map[string]string{requested: "true"} })
 		Eventually(own(ctx)).Should(HaveField("Annotations", HaveKeyWithValue(completed, "true")))
 		Expect(now(config(ctx))).To(BeNil())
@@ -114,7 +114,7 @@ var _ = Describe("a teardown", func() {
 	It("waits for MaasTenantConfigs that have something to clean up, and leaves others", func(ctx SpecContext) {
 		for _, name := range []string{"with-services", "without"} {
 			ensureNamespace(ctx, name)
-			Expect(suite.admin.Create(ctx, tenantConfig(name))).To(Succeed())
+			Expect(suite.Admin.Create(ctx, tenantConfig(name))).To(Succeed())
 		}
 		install(ctx)
 		settle(ctx)
@@ -133,7 +133,7 @@ var _ = Describe("a teardown", func() {
 		stones := make([]*unstructured.Unstructured, 0, 2)
 		for _, namespace := range []string{aitenantNamespace, infraNamespace} {
 			stone := aitenant.Tombstone{AITenant: types.NamespacedName{Namespace: aitenantNamespace, Name: "red"}, UID: types.UID("of-" + namespace), Tenant: "red"}.Object(namespace)
-			Expect(suite.admin.Create(ctx, stone)).To(Succeed())
+			Expect(suite.Admin.Create(ctx, stone)).To(Succeed())
 			stones = append(stones, stone)
 		}
 		for name, change := range map[string]func(*unstructured.Unstructured){
@@ -145,9 +145,9 @@ var _ = Describe("a teardown", func() {
 		} {
 			other := aitenant.Tombstone{AITenant: types.NamespacedName{Namespace: aitenantNamespace, Name: "red"}, UID: types.UID(name), Tenant: "red"}.Object(infraNamespace)
 			change(other)
-			Expect(suite.admin.Create(ctx, other)).To(Succeed())
+			Expect(suite.Admin.Create(ctx, other)).To(Succeed())
 			if len(other.GetFinalizers()) > 0 {
-				Expect(suite.admin.Delete(ctx, other)).To(Succeed())
+				Expect(suite.Admin.Delete(ctx, other)).To(Succeed())
 			}
 		}
 
@@ -159,7 +159,7 @@ var _ = Describe("a teardown", func() {
 			Consistently(policy(ctx, egressPolicy)).WithTimeout(300 * time.Millisecond).ShouldNot(BeNil())
 			Expect(now(read(ctx, infraNamespace, "maas-api-cleanup", &corev1.ServiceAccount{}))).NotTo(BeNil())
 			Expect(now(says(ctx, "TeardownCompleted"))).To(Equal("False/TeardownInProgress"))
-			Expect(suite.admin.Delete(ctx, stone)).To(Succeed())
+			Expect(suite.Admin.Delete(ctx, stone)).To(Succeed())
 		}
 		Eventually(says(ctx, "TeardownCompleted")).Should(Equal("True/TeardownCompleted"))
 		gone(ctx)

@@ -23,6 +23,7 @@ import (
 	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
 	"github.com/opendatahub-io/maas-operator/internal/kuadrant"
 	"github.com/opendatahub-io/maas-operator/internal/tenancy"
+	"github.com/opendatahub-io/maas-operator/test/rig"
 )
 
 // works is Degraded, because the cluster serves neither cert-manager nor Istio.
@@ -35,15 +36,10 @@ const otherGatewayNamespace = "other-gateways"
 // maas-api is another controller's work.
 func prepareCluster(ctx context.Context) {
 	GinkgoHelper()
-	for _, name := range []string{defaultNamespace, aitenantNamespace, infraNamespace, gatewayNamespace, otherGatewayNamespace} {
-		Expect(suite.admin.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}})).To(Succeed())
-	}
-	Expect(suite.admin.Create(ctx, &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "maas-api"}})).To(Succeed())
-	Expect(suite.admin.Create(ctx, &v1alpha1.Config{ObjectMeta: metav1.ObjectMeta{Name: v1alpha1.ConfigName}})).To(Succeed())
-	Expect(suite.admin.Create(ctx, &gwapiv1.GatewayClass{
-		ObjectMeta: metav1.ObjectMeta{Name: "openshift-default"},
-		Spec:       gwapiv1.GatewayClassSpec{ControllerName: "istio.io/gateway-controller"},
-	})).To(Succeed())
+	suite.CreateNamespaces(ctx, defaultNamespace, aitenantNamespace, infraNamespace, gatewayNamespace, otherGatewayNamespace)
+	suite.CreateGatewayClass(ctx)
+	Expect(suite.Admin.Create(ctx, &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "maas-api"}})).To(Succeed())
+	Expect(suite.Admin.Create(ctx, &v1alpha1.Config{ObjectMeta: metav1.ObjectMeta{Name: v1alpha1.ConfigName}})).To(Succeed())
 }
 
 // destinationRules is a CustomResourceDefinition that takes anything.
@@ -69,8 +65,8 @@ func provideDatabase(ctx context.Context, address string) {
 		ObjectMeta: metav1.ObjectMeta{Namespace: infraNamespace, Name: v1alpha1.DatabaseSecretName},
 		StringData: map[string]string{v1alpha1.DatabaseSecretKey: address},
 	}
-	Expect(client.IgnoreNotFound(suite.admin.Delete(ctx, secret.DeepCopy()))).To(Succeed())
-	Expect(suite.admin.Create(ctx, secret)).To(Succeed())
+	Expect(client.IgnoreNotFound(suite.Admin.Delete(ctx, secret.DeepCopy()))).To(Succeed())
+	Expect(suite.Admin.Create(ctx, secret)).To(Succeed())
 }
 
 // tenantOf is one tenant, as the controller of AITenants would have set it up.
@@ -84,9 +80,9 @@ type tenantOf struct {
 func newTenant(ctx context.Context, name string) tenantOf {
 	GinkgoHelper()
 	t := tenantOf{ctx: context.WithoutCancel(ctx), name: name, namespace: "ai-tenant-" + name}
-	Expect(suite.admin.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: t.namespace}})).To(Succeed())
+	Expect(suite.Admin.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: t.namespace}})).To(Succeed())
 	t.addGateway(gatewayNamespace)
-	Expect(suite.admin.Create(ctx, &v1alpha1.AITenant{ObjectMeta: metav1.ObjectMeta{Namespace: aitenantNamespace, Name: name}})).To(Succeed())
+	Expect(suite.Admin.Create(ctx, &v1alpha1.AITenant{ObjectMeta: metav1.ObjectMeta{Namespace: aitenantNamespace, Name: name}})).To(Succeed())
 	t.moveTo(gatewayNamespace)
 	t.addConfig()
 	return t
@@ -95,33 +91,24 @@ func newTenant(ctx context.Context, name string) tenantOf {
 func (t tenantOf) addConfig() {
 	GinkgoHelper()
 	stamp := tenancy.StampOf(types.NamespacedName{Namespace: aitenantNamespace, Name: t.name}, t.namespace)
-	Expect(suite.admin.Create(t.ctx, &v1alpha1.MaasTenantConfig{ObjectMeta: metav1.ObjectMeta{
+	Expect(suite.Admin.Create(t.ctx, &v1alpha1.MaasTenantConfig{ObjectMeta: metav1.ObjectMeta{
 		Namespace: t.namespace, Name: v1alpha1.DefaultTenantConfigName, Labels: stamp.Labels, Annotations: stamp.Annotations,
 	}})).To(Succeed())
 }
 
 func (t tenantOf) addGateway(namespace string) {
 	GinkgoHelper()
-	Expect(suite.admin.Create(t.ctx, &gwapiv1.Gateway{
-		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: t.name},
-		Spec: gwapiv1.GatewaySpec{
-			GatewayClassName: "openshift-default",
-			Listeners: []gwapiv1.Listener{{
-				Name: "http", Port: 80, Protocol: gwapiv1.HTTPProtocolType,
-				AllowedRoutes: &gwapiv1.AllowedRoutes{Namespaces: &gwapiv1.RouteNamespaces{From: new(gwapiv1.NamespacesFromAll)}},
-			}},
-		},
-	})).To(Succeed())
+	Expect(suite.Admin.Create(t.ctx, rig.Gateway(namespace, t.name))).To(Succeed())
 }
 
 // moveTo says in the AITenant's status that its Gateway is in a namespace.
 func (t tenantOf) moveTo(namespace string) {
 	GinkgoHelper()
 	owner := &v1alpha1.AITenant{}
-	Expect(suite.admin.Get(t.ctx, types.NamespacedName{Namespace: aitenantNamespace, Name: t.name}, owner)).To(Succeed())
+	Expect(suite.Admin.Get(t.ctx, types.NamespacedName{Namespace: aitenantNamespace, Name: t.name}, owner)).To(Succeed())
 	before := owner.DeepCopy()
 	owner.Status.GatewayRef = &v1alpha1.TenantGatewayRef{Namespace: namespace, Name: t.name}
-	Expect(suite.admin.Status().Patch(t.ctx, owner, client.MergeFrom(before))).To(Succeed())
+	Expect(suite.Admin.Status().Patch(t.ctx, owner, client.MergeFrom(before))).To(Succeed())
 }
 
 func (t tenantOf) key() types.NamespacedName {
@@ -136,7 +123,7 @@ func (t tenantOf) object() *v1alpha1.MaasTenantConfig {
 // config reads the config; nil when there is none.
 func (t tenantOf) config() *v1alpha1.MaasTenantConfig {
 	c := &v1alpha1.MaasTenantConfig{}
-	if err := suite.admin.Get(t.ctx, t.key(), c); err != nil {
+	if err := suite.Admin.Get(t.ctx, t.key(), c); err != nil {
 		return nil
 	}
 	return c
@@ -163,7 +150,7 @@ func (t tenantOf) annotate(name, value string) {
 	if c.Annotations[name] = value; value == "" {
 		delete(c.Annotations, name)
 	}
-	Expect(suite.admin.Patch(t.ctx, c, client.MergeFrom(before))).To(Succeed())
+	Expect(suite.Admin.Patch(t.ctx, c, client.MergeFrom(before))).To(Succeed())
 }
 
 // recorded is the inventory, one "Kind namespace/name" each.
@@ -202,7 +189,7 @@ func (t tenantOf) objects() []unstructured.Unstructured {
 	for _, kind := range operands() {
 		list := &unstructured.UnstructuredList{}
 		list.SetGroupVersionKind(kind.GroupVersion().WithKind(kind.Kind + "List"))
-		Expect(suite.admin.List(t.ctx, list, client.MatchingLabels{
+		Expect(suite.Admin.List(t.ctx, list, client.MatchingLabels{
 			v1alpha1.LabelTenantNamespace: t.namespace, v1alpha1.LabelPartOf: v1alpha1.PartOfMaaS,
 		})).To(Succeed())
 		found = append(found, list.Items...)
@@ -243,7 +230,7 @@ func (t tenantOf) guards(namespace string) []string {
 func maasAPI(t tenantOf) func() *appsv1.Deployment {
 	return func() *appsv1.Deployment {
 		d := &appsv1.Deployment{}
-		if err := suite.admin.Get(t.ctx, types.NamespacedName{Namespace: infraNamespace, Name: "maas-api-" + t.name}, d); err != nil {
+		if err := suite.Admin.Get(t.ctx, types.NamespacedName{Namespace: infraNamespace, Name: "maas-api-" + t.name}, d); err != nil {
 			return nil
 		}
 		return d
@@ -254,8 +241,8 @@ func maasAPI(t tenantOf) func() *appsv1.Deployment {
 func annotateObject(object client.Object, value string) {
 	GinkgoHelper()
 	ctx := context.Background()
-	Expect(suite.admin.Get(ctx, client.ObjectKeyFromObject(object), object)).To(Succeed())
+	Expect(suite.Admin.Get(ctx, client.ObjectKeyFromObject(object), object)).To(Succeed())
 	before := object.DeepCopyObject().(client.Object)
 	object.SetAnnotations(map[string]string{v1alpha1.AnnotationManaged: value})
-	Expect(suite.admin.Patch(ctx, object, client.MergeFrom(before))).To(Succeed())
+	Expect(suite.Admin.Patch(ctx, object, client.MergeFrom(before))).To(Succeed())
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
 	"github.com/opendatahub-io/maas-operator/internal/kuadrant"
 	"github.com/opendatahub-io/maas-operator/internal/tenancy"
+	"github.com/opendatahub-io/maas-operator/test/rig"
 	"github.com/opendatahub-io/maas-operator/test/testenv"
 	"github.com/opendatahub-io/maas-operator/test/testenv/audit"
 )
@@ -36,8 +37,8 @@ var _ = Describe("the services of a tenant", Ordered, func() {
 	}
 	BeforeAll(func(ctx SpecContext) {
 		secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: infraNamespace, Name: v1alpha1.DatabaseSecretName}}
-		Expect(client.IgnoreNotFound(suite.admin.Delete(ctx, secret))).To(Succeed())
-		startOperator(ctx)
+		Expect(client.IgnoreNotFound(suite.Admin.Delete(ctx, secret))).To(Succeed())
+		suite.Operate(ctx, rig.Manager{SetUp: setUp, Written: written()})
 		red, blue = newTenant(ctx, "red"), newTenant(ctx, "blue")
 	})
 
@@ -64,7 +65,7 @@ var _ = Describe("the services of a tenant", Ordered, func() {
 				},
 			},
 		}}
-		Expect(suite.admin.Apply(ctx, client.ApplyConfigurationFromUnstructured(d), client.FieldOwner(v1alpha1.FieldOwner))).To(Succeed())
+		Expect(suite.Admin.Apply(ctx, client.ApplyConfigurationFromUnstructured(d), client.FieldOwner(v1alpha1.FieldOwner))).To(Succeed())
 	})
 
 	// W-23: the Secret wakes every tenant, not only the default one.
@@ -91,7 +92,7 @@ var _ = Describe("the services of a tenant", Ordered, func() {
 		delete(before, "config")
 		delete(after, "config")
 		Expect(after).To(Equal(before))
-		asked, err := suite.env.Audit().Events(audit.ByUser(testenv.OperatorUser), audit.Named("red-maas-auth"))
+		asked, err := suite.Env.Audit().Events(audit.ByUser(testenv.OperatorUser), audit.Named("red-maas-auth"))
 		Expect(err).NotTo(HaveOccurred())
 		Expect(asked).To(BeEmpty(), "requests about a policy of an earlier release that does not exist")
 	})
@@ -106,8 +107,8 @@ var _ = Describe("the services of a tenant", Ordered, func() {
 
 	It("puts back what somebody deleted", func() {
 		service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: infraNamespace, Name: "maas-api-red"}}
-		Expect(suite.admin.Delete(red.ctx, service)).To(Succeed())
-		Eventually(func() error { return suite.admin.Get(red.ctx, client.ObjectKeyFromObject(service), service) }).Should(Succeed())
+		Expect(suite.Admin.Delete(red.ctx, service)).To(Succeed())
+		Eventually(func() error { return suite.Admin.Get(red.ctx, client.ObjectKeyFromObject(service), service) }).Should(Succeed())
 	})
 
 	It("restarts maas-api when the database's address changes", func(ctx SpecContext) {
@@ -131,10 +132,10 @@ var _ = Describe("the services of a tenant", Ordered, func() {
 		owner := &v1alpha1.AITenant{ObjectMeta: metav1.ObjectMeta{Namespace: aitenantNamespace, Name: "red"}}
 		provide := func(issuer string) {
 			GinkgoHelper()
-			Expect(suite.admin.Get(ctx, client.ObjectKeyFromObject(owner), owner)).To(Succeed())
+			Expect(suite.Admin.Get(ctx, client.ObjectKeyFromObject(owner), owner)).To(Succeed())
 			before := owner.DeepCopy()
 			owner.Spec.OIDC = &v1alpha1.TenantExternalOIDCConfig{IssuerURL: issuer, ClientID: "maas", TTL: 300}
-			Expect(suite.admin.Patch(ctx, owner, client.MergeFrom(before))).To(Succeed())
+			Expect(suite.Admin.Patch(ctx, owner, client.MergeFrom(before))).To(Succeed())
 		}
 		kept := red.existing()
 		provide("https://idp.example.com/?realm=maas")
@@ -143,7 +144,7 @@ var _ = Describe("the services of a tenant", Ordered, func() {
 		guard := kuadrant.New(kuadrant.AuthPolicy)
 		guard.SetNamespace(gatewayNamespace)
 		guard.SetName("gateway-default-auth-red")
-		Expect(suite.admin.Delete(ctx, guard)).To(Succeed())
+		Expect(suite.Admin.Delete(ctx, guard)).To(Succeed())
 		Eventually(red.existing).Should(Equal(kept))
 		provide("https://idp.example.com/realms/maas")
 		Eventually(red.state).Should(Equal(works))
@@ -151,10 +152,10 @@ var _ = Describe("the services of a tenant", Ordered, func() {
 
 	// W-37: a kind that some clusters lack neither stops the tenant nor is forgotten.
 	It("writes objects of optional kinds once they are served", func(ctx SpecContext) {
-		Expect(suite.admin.Create(ctx, destinationRules())).To(Succeed())
+		Expect(suite.Admin.Create(ctx, destinationRules())).To(Succeed())
 		Eventually(red.recorded).Should(ContainElement("DestinationRule " + gatewayNamespace + "/maas-api-backend-tls-red"))
 		Eventually(func() string { return warned(red) }).Should(And(ContainSubstring("cert-manager"), Not(ContainSubstring("Istio"))))
-		Expect(suite.admin.Delete(ctx, destinationRules())).To(Succeed())
+		Expect(suite.Admin.Delete(ctx, destinationRules())).To(Succeed())
 		Eventually(red.recorded).ShouldNot(ContainElement(ContainSubstring("DestinationRule")))
 		Eventually(red.state).Should(Equal(works))
 	})
@@ -165,15 +166,15 @@ var _ = Describe("the services of a tenant", Ordered, func() {
 		annotateObject(account, "false")
 		Eventually(func() string { return warned(red) }).Should(ContainSubstring("ServiceAccount " + infraNamespace + "/maas-api-red is annotated"))
 		service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: infraNamespace, Name: "maas-api-red"}}
-		Expect(suite.admin.Get(red.ctx, client.ObjectKeyFromObject(service), service)).To(Succeed())
+		Expect(suite.Admin.Get(red.ctx, client.ObjectKeyFromObject(service), service)).To(Succeed())
 		before := service.DeepCopy()
 		service.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "ServiceAccount", Name: account.Name, UID: account.UID, Controller: new(true)}}
 		service.Spec.Ports[0].Port = 9999
-		Expect(suite.admin.Patch(red.ctx, service, client.MergeFrom(before))).To(Succeed())
+		Expect(suite.Admin.Patch(red.ctx, service, client.MergeFrom(before))).To(Succeed())
 		Eventually(func() string { return warned(red) }).Should(ContainSubstring("Service " + infraNamespace + "/maas-api-red is owned by another controller"))
-		Expect(suite.admin.Get(red.ctx, client.ObjectKeyFromObject(service), service)).To(Succeed())
+		Expect(suite.Admin.Get(red.ctx, client.ObjectKeyFromObject(service), service)).To(Succeed())
 		Expect(service.Spec.Ports[0].Port).To(Equal(int32(9999)))
-		Expect(suite.admin.Delete(red.ctx, service)).To(Succeed())
+		Expect(suite.Admin.Delete(red.ctx, service)).To(Succeed())
 		annotateObject(account, "true")
 		Eventually(func() string { return warned(red) }).ShouldNot(Or(ContainSubstring("is annotated"), ContainSubstring("is owned")))
 	})
@@ -182,7 +183,7 @@ var _ = Describe("the services of a tenant", Ordered, func() {
 	It("removes the policy of an earlier release once it may", func() {
 		former := formerPolicy("red-maas-auth", "red")
 		former.SetAnnotations(map[string]string{v1alpha1.AnnotationManaged: "false"})
-		Expect(suite.admin.Create(red.ctx, former)).To(Succeed())
+		Expect(suite.Admin.Create(red.ctx, former)).To(Succeed())
 		Eventually(func() string { return warned(red) }).Should(ContainSubstring("red-maas-auth of an earlier release is annotated"))
 		annotateObject(former, "true")
 		Eventually(func() bool { return gone(red.ctx, former) }).Should(BeTrue())
@@ -194,10 +195,10 @@ var _ = Describe("the services of a tenant", Ordered, func() {
 		red.annotate(v1alpha1.AnnotationManagementState, "Unmanaged")
 		Eventually(red.state).Should(Equal(" ManagementStateIdle"))
 		service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: infraNamespace, Name: "maas-api-red"}}
-		Expect(suite.admin.Delete(red.ctx, service)).To(Succeed())
+		Expect(suite.Admin.Delete(red.ctx, service)).To(Succeed())
 		blue.annotate(v1alpha1.AnnotationMaasAPIReplicas, "1")
 		Eventually(func() int32 { return *maasAPI(blue)().Spec.Replicas }).Should(Equal(int32(1)))
-		Expect(suite.admin.Get(red.ctx, client.ObjectKeyFromObject(service), service)).NotTo(Succeed())
+		Expect(suite.Admin.Get(red.ctx, client.ObjectKeyFromObject(service), service)).NotTo(Succeed())
 		red.annotate(v1alpha1.AnnotationManagementState, "")
 		Eventually(red.state).Should(Equal(works))
 	})
@@ -209,7 +210,7 @@ var _ = Describe("the services of a tenant", Ordered, func() {
 		deny.SetName("gateway-default-deny-red")
 		annotateObject(deny, "false")
 		Eventually(func() string { return warned(red) }).Should(ContainSubstring("gateway-default-deny-red"))
-		Expect(suite.admin.Delete(red.ctx, &gwapiv1.Gateway{ObjectMeta: metav1.ObjectMeta{Namespace: gatewayNamespace, Name: "red"}})).To(Succeed())
+		Expect(suite.Admin.Delete(red.ctx, &gwapiv1.Gateway{ObjectMeta: metav1.ObjectMeta{Namespace: gatewayNamespace, Name: "red"}})).To(Succeed())
 		Eventually(red.state).Should(Equal("Pending GatewayNotReady"))
 		Eventually(func() []string { return red.guards(gatewayNamespace) }).Should(Equal([]string{"TokenRateLimitPolicy " + gatewayNamespace + "/gateway-default-deny-red"}))
 		Expect(maasAPI(red)()).NotTo(BeNil(), "what runs stays")
@@ -232,9 +233,9 @@ var _ = Describe("the services of a tenant", Ordered, func() {
 
 	// E-119: it would be taken for the default tenant's.
 	It("ignores a config of nobody", func(ctx SpecContext) {
-		Expect(suite.admin.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "nobodys"}})).To(Succeed())
+		Expect(suite.Admin.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "nobodys"}})).To(Succeed())
 		nobodys := tenantOf{ctx: ctx, name: "nobodys", namespace: "nobodys"}
-		Expect(suite.admin.Create(ctx, nobodys.object())).To(Succeed())
+		Expect(suite.Admin.Create(ctx, nobodys.object())).To(Succeed())
 		blue.annotate("example.com/touched", "again")
 		Eventually(blue.state).Should(Equal(works))
 		Expect(nobodys.state()).To(BeEmpty())
@@ -250,19 +251,19 @@ var _ = Describe("the services of a tenant", Ordered, func() {
 			},
 		}
 		subscription.Spec.Owner.Groups = []v1alpha1.GroupReference{{Name: "engineers"}}
-		Expect(suite.admin.Create(ctx, subscription)).To(Succeed())
+		Expect(suite.Admin.Create(ctx, subscription)).To(Succeed())
 		kept := blue.existing()
 		c := red.config()
 		before := c.DeepCopy()
 		c.Labels, c.Annotations = nil, nil
-		Expect(suite.admin.Patch(ctx, c, client.MergeFrom(before))).To(Succeed())
-		Expect(suite.admin.Delete(ctx, red.object())).To(Succeed())
+		Expect(suite.Admin.Patch(ctx, c, client.MergeFrom(before))).To(Succeed())
+		Expect(suite.Admin.Delete(ctx, red.object())).To(Succeed())
 		Eventually(red.state).Should(Equal("Pending DeletionInProgress"))
 		Expect(maasAPI(red)()).NotTo(BeNil(), "services outlive subscriptions")
-		Expect(suite.admin.Get(ctx, client.ObjectKeyFromObject(subscription), subscription)).To(Succeed())
+		Expect(suite.Admin.Get(ctx, client.ObjectKeyFromObject(subscription), subscription)).To(Succeed())
 		Expect(subscription.DeletionTimestamp).NotTo(BeNil())
 		subscription.Finalizers = nil
-		Expect(suite.admin.Update(ctx, subscription)).To(Succeed())
+		Expect(suite.Admin.Update(ctx, subscription)).To(Succeed())
 		Eventually(red.state).Should(Equal("gone"))
 		Expect(red.existing()).To(BeEmpty())
 		Expect(blue.existing()).To(Equal(kept))
@@ -272,9 +273,9 @@ var _ = Describe("the services of a tenant", Ordered, func() {
 	It("leaves to the AITenant what it made", func(ctx SpecContext) {
 		stamp := tenancy.StampOf(types.NamespacedName{Namespace: aitenantNamespace, Name: "blue"}, blue.namespace)
 		account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: blue.namespace, Name: "of-the-tenant", Labels: stamp.Labels}}
-		Expect(suite.admin.Create(ctx, account)).To(Succeed())
+		Expect(suite.Admin.Create(ctx, account)).To(Succeed())
 		keepsWhatGuardsAnOpenRoute(ctx, blue)
 		Expect(blue.existing()).To(BeEmpty())
-		Expect(suite.admin.Get(ctx, client.ObjectKeyFromObject(account), account)).To(Succeed())
+		Expect(suite.Admin.Get(ctx, client.ObjectKeyFromObject(account), account)).To(Succeed())
 	})
 })

@@ -36,20 +36,20 @@ func policyOf(t tenantOf) *unstructured.Unstructured {
 func keepsItsPolicy(ctx SpecContext, t tenantOf) {
 	GinkgoHelper()
 	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: infraNamespace, Name: v1alpha1.DatabaseSecretName}}
-	Expect(suite.admin.Delete(ctx, secret)).To(Succeed())
+	Expect(suite.Admin.Delete(ctx, secret)).To(Succeed())
 	Eventually(t.state).Should(Equal("Failed PrerequisitesNotMet"))
 	anybody := []byte(`{"spec":{"rules":{"authentication":{"anyone":{"anonymous":{}}},"authorization":null}}}`)
-	Expect(suite.admin.Patch(ctx, policyOf(t), client.RawPatch("application/merge-patch+json", anybody))).To(Succeed())
+	Expect(suite.Admin.Patch(ctx, policyOf(t), client.RawPatch("application/merge-patch+json", anybody))).To(Succeed())
 	Eventually(func(g Gomega) {
 		policy := policyOf(t)
-		g.Expect(suite.admin.Get(ctx, client.ObjectKeyFromObject(policy), policy)).To(Succeed())
+		g.Expect(suite.Admin.Get(ctx, client.ObjectKeyFromObject(policy), policy)).To(Succeed())
 		rules, _, err := unstructured.NestedMap(policy.Object, "spec", "rules")
 		g.Expect(err).NotTo(HaveOccurred())
 		g.Expect(rules).To(HaveKeyWithValue("authorization", Not(BeEmpty())))
 		g.Expect(rules["authentication"]).NotTo(HaveKey("anyone"))
 	}).Should(Succeed())
-	Expect(suite.admin.Delete(ctx, policyOf(t))).To(Succeed())
-	Eventually(func() error { return suite.admin.Get(ctx, client.ObjectKeyFromObject(policyOf(t)), policyOf(t)) }).Should(Succeed())
+	Expect(suite.Admin.Delete(ctx, policyOf(t))).To(Succeed())
+	Eventually(func() error { return suite.Admin.Get(ctx, client.ObjectKeyFromObject(policyOf(t)), policyOf(t)) }).Should(Succeed())
 	provideDatabase(ctx, "postgresql://maas@db.example.com/maas")
 	Eventually(t.state).Should(Equal(works))
 }
@@ -59,23 +59,23 @@ func keepsItsPolicy(ctx SpecContext, t tenantOf) {
 func opensNothingBehindAnother(ctx SpecContext) {
 	GinkgoHelper()
 	owner := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: infraNamespace, Name: "owner-of-a-policy"}}
-	Expect(suite.admin.Create(ctx, owner)).To(Succeed())
+	Expect(suite.Admin.Create(ctx, owner)).To(Succeed())
 	foreign := policyOf(tenantOf{name: "pink"})
 	foreign.SetOwnerReferences([]metav1.OwnerReference{{APIVersion: "v1", Kind: "ConfigMap", Name: owner.Name, UID: owner.UID, Controller: new(true)}})
 	foreign.Object["spec"] = map[string]any{
 		"targetRef": map[string]any{"group": "gateway.networking.k8s.io", "kind": "HTTPRoute", "name": "maas-api-route-pink"},
 		"rules":     map[string]any{"authentication": map[string]any{"anyone": map[string]any{"anonymous": map[string]any{}}}},
 	}
-	Expect(suite.admin.Create(ctx, foreign)).To(Succeed())
+	Expect(suite.Admin.Create(ctx, foreign)).To(Succeed())
 	pink := newTenant(ctx, "pink")
 	Eventually(maasAPI(pink)).ShouldNot(BeNil())
 	Eventually(pink.state).Should(Equal("Pending RouteNotAccepted"))
 	ready := meta.FindStatusCondition(pink.config().Status.Conditions, string(v1alpha1.ConditionReady))
 	Expect(ready.Message).To(ContainSubstring("another controller owns a policy"))
-	Expect(suite.admin.Get(ctx, client.ObjectKeyFromObject(routeOf(pink)), routeOf(pink))).To(MatchError(apierrors.IsNotFound, "IsNotFound"))
-	Expect(suite.admin.Delete(ctx, policyOf(pink))).To(Succeed())
+	Expect(suite.Admin.Get(ctx, client.ObjectKeyFromObject(routeOf(pink)), routeOf(pink))).To(MatchError(apierrors.IsNotFound, "IsNotFound"))
+	Expect(suite.Admin.Delete(ctx, policyOf(pink))).To(Succeed())
 	Eventually(pink.state).WithTimeout(2 * tenantconfig.HandBackDelay).Should(Equal(works))
-	Expect(suite.admin.Delete(ctx, pink.object())).To(Succeed())
+	Expect(suite.Admin.Delete(ctx, pink.object())).To(Succeed())
 	Eventually(pink.state).Should(Equal("gone"))
 }
 
@@ -84,9 +84,9 @@ func opensNothingBehindAnother(ctx SpecContext) {
 func keepsWhatGuardsAnOpenRoute(ctx SpecContext, t tenantOf) {
 	GinkgoHelper()
 	annotateObject(routeOf(t), "false")
-	Expect(suite.admin.Delete(ctx, t.object())).To(Succeed())
+	Expect(suite.Admin.Delete(ctx, t.object())).To(Succeed())
 	Eventually(t.state).Should(Equal("Failed RemovalBlocked"))
-	Expect(suite.admin.Get(ctx, client.ObjectKeyFromObject(policyOf(t)), policyOf(t))).To(Succeed())
+	Expect(suite.Admin.Get(ctx, client.ObjectKeyFromObject(policyOf(t)), policyOf(t))).To(Succeed())
 	Expect(t.guards(gatewayNamespace)).To(HaveLen(2))
 	annotateObject(routeOf(t), "true")
 	Eventually(t.state).WithTimeout(2 * tenantconfig.HandBackDelay).Should(Equal("gone"))

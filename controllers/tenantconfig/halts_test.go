@@ -30,6 +30,7 @@ import (
 	"github.com/opendatahub-io/maas-operator/internal/facts"
 	"github.com/opendatahub-io/maas-operator/internal/tenancy"
 	"github.com/opendatahub-io/maas-operator/internal/tenancy/lookup"
+	"github.com/opendatahub-io/maas-operator/test/parts"
 )
 
 // serving are the kinds that a cluster serves, as "<group>/<version> <kind>".
@@ -65,11 +66,11 @@ func (f small) reconciler(t *testing.T) *tenantconfig.Reconciler {
 	if f.discovery == nil {
 		f.discovery = serving{}
 	}
-	c := fake.NewClientBuilder().WithScheme(newScheme(t)).WithStatusSubresource(&v1alpha1.MaasTenantConfig{}).WithObjects(f.objects...).WithInterceptorFuncs(f.funcs).Build()
+	c := fake.NewClientBuilder().WithScheme(parts.Scheme(t)).WithStatusSubresource(&v1alpha1.MaasTenantConfig{}).WithObjects(f.objects...).WithInterceptorFuncs(f.funcs).Build()
 	settings := tenancies()
 	settings.Discovery = !f.dormant
 	return &tenantconfig.Reconciler{
-		Client: c, APIReader: c, Applier: apply.New(c, apply.Options{}), Engine: newEngine(t),
+		Client: c, APIReader: c, Applier: apply.New(c, apply.Options{}), Engine: parts.Engine(t),
 		Tenants: lookup.Tenants{Reader: c, Settings: settings}, APIs: facts.NewOptionalAPIs(f.discovery), Settings: tenantSettings(),
 		Events: events.NewFakeRecorder(100), Clock: clocktesting.NewFakePassiveClock(time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)),
 	}

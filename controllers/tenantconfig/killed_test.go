@@ -22,6 +22,7 @@ import (
 	"github.com/opendatahub-io/maas-operator/internal/apply"
 	"github.com/opendatahub-io/maas-operator/internal/facts"
 	"github.com/opendatahub-io/maas-operator/internal/tenancy/lookup"
+	"github.com/opendatahub-io/maas-operator/test/parts"
 )
 
 // errKilled is what an operator gets that is dead by the time it writes.
@@ -78,7 +79,7 @@ func unless(m *mortal, write func() error) error {
 // operator is a fresh process: it remembers nothing and reads the API server itself.
 func operator(c client.Client) *tenantconfig.Reconciler {
 	return &tenantconfig.Reconciler{
-		Client: c, APIReader: c, Engine: suite.engine, APIs: facts.NewOptionalAPIs(suite.discovery),
+		Client: c, APIReader: c, Engine: parts.Engine(GinkgoTB()), APIs: facts.NewOptionalAPIs(suite.discovery),
 		Applier: apply.New(c, apply.Options{APIReader: c}),
 		Tenants: lookup.Tenants{Reader: c, Settings: tenancies()}, Settings: tenantSettings(),
 		Clock: clock.RealClock{}, Events: events.NewFakeRecorder(1000),
@@ -145,7 +146,7 @@ var _ = Describe("an operator that is killed after each of its writes", Ordered,
 		t.addGateway(otherGatewayNamespace)
 	})
 	AfterAll(func() {
-		Expect(client.IgnoreNotFound(suite.admin.Delete(t.ctx, t.object()))).To(Succeed())
+		Expect(client.IgnoreNotFound(suite.Admin.Delete(t.ctx, t.object()))).To(Succeed())
 		t.rest()
 	})
 
@@ -173,7 +174,7 @@ var _ = Describe("an operator that is killed after each of its writes", Ordered,
 	})
 
 	It("leaks nothing when a tenant is taken down", func() {
-		Expect(suite.admin.Delete(t.ctx, t.object())).To(Succeed())
+		Expect(suite.Admin.Delete(t.ctx, t.object())).To(Succeed())
 		Expect(t.survives()).To(BeNumerically(">=", 15))
 		Expect(t.config()).To(BeNil())
 		Expect(t.existing()).To(BeEmpty())

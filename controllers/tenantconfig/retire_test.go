@@ -38,7 +38,7 @@ func formerPolicy(name, gateway string) *unstructured.Unstructured {
 }
 
 func gone(ctx context.Context, object *unstructured.Unstructured) bool {
-	return apierrors.IsNotFound(suite.admin.Get(ctx, client.ObjectKeyFromObject(object), object.DeepCopy()))
+	return apierrors.IsNotFound(suite.Admin.Get(ctx, client.ObjectKeyFromObject(object), object.DeepCopy()))
 }
 
 // verdict is what Kuadrant says of an AuthPolicy, in the generation that is older by
@@ -52,7 +52,7 @@ type verdict struct {
 func judge(ctx context.Context, key types.NamespacedName, v verdict) {
 	GinkgoHelper()
 	policy := kuadrant.New(kuadrant.AuthPolicy)
-	Expect(suite.admin.Get(ctx, key, policy)).To(Succeed())
+	Expect(suite.Admin.Get(ctx, key, policy)).To(Succeed())
 	said := func(kind string, status metav1.ConditionStatus, reason string) any {
 		return map[string]any{
 			"type": kind, "status": string(status), "reason": reason, "message": "as the test wants it",
@@ -63,7 +63,7 @@ func judge(ctx context.Context, key types.NamespacedName, v verdict) {
 		"observedGeneration": policy.GetGeneration() - v.older,
 		"conditions":         []any{said("Accepted", v.accepted, "Judged"), said("Enforced", v.enforced, v.reason)},
 	}
-	Expect(suite.admin.Status().Update(ctx, policy)).To(Succeed())
+	Expect(suite.Admin.Status().Update(ctx, policy)).To(Succeed())
 }
 
 var _ = Describe("the AuthPolicy that an earlier release put on a Gateway", Ordered, func() {
@@ -76,8 +76,8 @@ var _ = Describe("the AuthPolicy that an earlier release put on a Gateway", Orde
 		suite.policies.Stall()
 		DeferCleanup(suite.policies.Resume)
 		policy, theirs = formerPolicy("elder-maas-auth", "elder"), formerPolicy("maas-gateway-auth", defaultGateway)
-		Expect(suite.admin.Create(ctx, policy)).To(Succeed())
-		Expect(suite.admin.Create(ctx, theirs)).To(Succeed())
+		Expect(suite.Admin.Create(ctx, policy)).To(Succeed())
+		Expect(suite.Admin.Create(ctx, theirs)).To(Succeed())
 		provideDatabase(ctx, "postgresql://maas@db.example.com/maas")
 		t = newTenant(ctx, "elder")
 		guard = types.NamespacedName{Namespace: gatewayNamespace, Name: "gateway-default-auth-elder"}
@@ -85,16 +85,16 @@ var _ = Describe("the AuthPolicy that an earlier release put on a Gateway", Orde
 		t.rest()
 	})
 	AfterAll(func() {
-		Expect(client.IgnoreNotFound(suite.admin.Delete(t.ctx, theirs))).To(Succeed())
-		Expect(client.IgnoreNotFound(suite.admin.Delete(t.ctx, t.object()))).To(Succeed())
+		Expect(client.IgnoreNotFound(suite.Admin.Delete(t.ctx, theirs))).To(Succeed())
+		Expect(client.IgnoreNotFound(suite.Admin.Delete(t.ctx, t.object()))).To(Succeed())
 		t.rest()
 	})
 	mark := func(change func(*unstructured.Unstructured)) {
 		GinkgoHelper()
-		Expect(suite.admin.Get(t.ctx, client.ObjectKeyFromObject(policy), policy)).To(Succeed())
+		Expect(suite.Admin.Get(t.ctx, client.ObjectKeyFromObject(policy), policy)).To(Succeed())
 		before := policy.DeepCopy()
 		change(policy)
-		Expect(suite.admin.Patch(t.ctx, policy, client.MergeFrom(before))).To(Succeed())
+		Expect(suite.Admin.Patch(t.ctx, policy, client.MergeFrom(before))).To(Succeed())
 	}
 
 	It("stays until Kuadrant has judged ours", func() {

@@ -19,6 +19,7 @@ import (
 
 	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
 	"github.com/opendatahub-io/maas-operator/controllers/trigger"
+	"github.com/opendatahub-io/maas-operator/test/rig"
 )
 
 // taken is a lock that another process holds.
@@ -42,7 +43,7 @@ func (taken) Describe() string   { return "a lock that is taken" }
 var _ = Describe("a process that does not lead", func() {
 	It("fills the cache of the Secret with the database's address", func(ctx SpecContext) {
 		provideDatabase(ctx, "postgresql://maas@db.example.com/maas")
-		mgr, err := ctrl.NewManager(suite.config, ctrl.Options{
+		mgr, err := ctrl.NewManager(suite.Operator, ctrl.Options{
 			Metrics:        server.Options{BindAddress: "0"},
 			LeaderElection: true, LeaderElectionID: "standby", LeaderElectionResourceLockInterface: taken{},
 		})
@@ -52,7 +53,7 @@ var _ = Describe("a process that does not lead", func() {
 		key := types.NamespacedName{Namespace: infraNamespace, Name: v1alpha1.DatabaseSecretName}
 		secrets, err := trigger.CacheOf(mgr, secret, key)
 		Expect(err).NotTo(HaveOccurred())
-		run(ctx, mgr)
+		rig.Run(ctx, mgr)
 		wait, cancel := context.WithTimeout(ctx, 10*time.Second)
 		defer cancel()
 		Expect(secrets.WaitForCacheSync(wait)).To(BeTrue())

@@ -23,12 +23,12 @@ var _ = Describe("a kind that is being removed", func() {
 		const held = "example.com/held"
 		kind := destinationRules()
 		kind.SetFinalizers([]string{held})
-		Expect(suite.admin.Create(ctx, kind)).To(Succeed())
+		Expect(suite.Admin.Create(ctx, kind)).To(Succeed())
 		DeferCleanup(func(ctx SpecContext) {
-			Expect(suite.admin.Get(ctx, client.ObjectKeyFromObject(kind), kind)).To(Succeed())
+			Expect(suite.Admin.Get(ctx, client.ObjectKeyFromObject(kind), kind)).To(Succeed())
 			before := kind.DeepCopy()
 			kind.SetFinalizers(slices.DeleteFunc(kind.GetFinalizers(), func(name string) bool { return name == held }))
-			Expect(suite.admin.Patch(ctx, kind, client.MergeFrom(before))).To(Succeed())
+			Expect(suite.Admin.Patch(ctx, kind, client.MergeFrom(before))).To(Succeed())
 			Eventually(func() bool { return gone(ctx, kind) }).Should(BeTrue())
 		})
 		put := func() error {
@@ -39,10 +39,10 @@ var _ = Describe("a kind that is being removed", func() {
 			return suite.direct.Apply(ctx, client.ApplyConfigurationFromUnstructured(rule), client.FieldOwner(v1alpha1.FieldOwner))
 		}
 		Eventually(put).Should(Succeed())
-		Expect(suite.admin.Delete(ctx, kind.DeepCopy())).To(Succeed())
+		Expect(suite.Admin.Delete(ctx, kind.DeepCopy())).To(Succeed())
 		Eventually(put).Should(Satisfy(apierrors.IsForbidden))
 		Eventually(func() ([]audit.Event, error) {
-			return suite.env.Audit().Events(audit.ByUser(testenv.OperatorUser), audit.OfTerminatingKind(), audit.Named("put-back"))
+			return suite.Env.Audit().Events(audit.ByUser(testenv.OperatorUser), audit.OfTerminatingKind(), audit.Named("put-back"))
 		}).ShouldNot(BeEmpty())
 	})
 })
