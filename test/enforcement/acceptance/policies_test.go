@@ -6,6 +6,7 @@ package acceptance
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -21,8 +22,14 @@ import (
 	"github.com/opendatahub-io/maas-operator/test/standins/status"
 )
 
-// enforced is the verdict on a policy that Kuadrant has carried out as it is now.
-const enforced = "Accepted Enforced"
+const (
+	// enforced is the verdict on a policy that Kuadrant has carried out as it is now.
+	enforced = "Accepted Enforced"
+	// partly is the verdict on limits that those of a route replace there: Kuadrant
+	// reports that as a failure, and enforces them on all other routes. Of AuthPolicies
+	// it says that they are enforced partially.
+	partly = "Accepted not Enforced: Unknown: TokenRateLimitPolicy has encountered some issues: policy rule(s) overridden: deny-all-by-default"
+)
 
 var _ = Describe("Kuadrant", func() {
 	for _, p := range profiles() {
@@ -46,11 +53,23 @@ var _ = Describe("Kuadrant", func() {
 			It("accepts and enforces the policies of models", func(ctx SpecContext) {
 				on.furnish(ctx)
 				want := ofTenants()
+				for _, t := range tenants() {
+					want[t.deny()] = partly
+				}
 				for _, model := range []types.NamespacedName{granite, free, mistral} {
 					want["AuthPolicy "+model.Namespace+"/maas-auth-"+model.Name] = enforced
 					want["TokenRateLimitPolicy "+model.Namespace+"/maas-trlp-"+model.Name] = enforced
 				}
 				Eventually(on.verdicts(ctx)).Should(Equal(want))
+			})
+
+			It("still limits a route without limits of its own to nothing", func(ctx SpecContext) {
+				for _, t := range tenants() {
+					Expect(on.limits(ctx)).To(ContainElement(And(
+						HaveKeyWithValue("namespace", stage.ModelNamespace+"/"+t.unguarded()),
+						HaveKeyWithValue("max_value", BeNumerically("==", 0)),
+					)), t.name)
+				}
 			})
 
 			It("generates the same from them as ever", func(ctx SpecContext) {
@@ -68,9 +87,14 @@ func ofTenants() map[string]string {
 		names := t.names()
 		want["AuthPolicy "+infra+"/"+names.MaaSAPIAuthPolicy()] = enforced
 		want["AuthPolicy "+stage.GatewayNamespace+"/"+names.GatewayDefaultAuth()] = enforced
-		want["TokenRateLimitPolicy "+stage.GatewayNamespace+"/"+names.GatewayDefaultDeny()] = enforced
+		want[t.deny()] = enforced
 	}
 	return want
+}
+
+// deny names the limits of the tenant's Gateway, which let nothing pass.
+func (t tenant) deny() string {
+	return "TokenRateLimitPolicy " + stage.GatewayNamespace + "/" + t.names().GatewayDefaultDeny()
 }
 
 // verdicts are what Kuadrant says of every generated policy.
@@ -117,7 +141,8 @@ func verdictOn(policy *unstructured.Unstructured) (string, error) {
 		case c.Status == "True":
 			verdict += " " + kind
 		default:
-			verdict += fmt.Sprintf(" not %s: %s: %s", kind, c.Reason, c.Message)
+			message, _, _ := strings.Cut(c.Message, " by ") // Whoever it names there.
+			verdict += fmt.Sprintf(" not %s: %s: %s", kind, c.Reason, message)
 		}
 	}
 	return verdict[1:], nil

@@ -62,13 +62,16 @@ func (t tenant) names() tenancy.Context {
 	return tenancy.Context{Name: t.name, ID: t.name}
 }
 
+// unguarded is the name of the route behind its Gateway that has no policies.
+func (t tenant) unguarded() string { return "unguarded-" + t.name }
+
 // invite creates the tenants, and behind each Gateway a route of somebody else's, which
 // only the defaults of the Gateway guard.
 func (on *installation) invite(ctx context.Context) {
 	GinkgoHelper()
 	on.create(ctx, builder.Gateway(red.gatewayKey(), red.host), red.object())
 	for _, t := range tenants() {
-		on.create(ctx, builder.Route(stage.ModelNamespace, "unguarded-"+t.name, stage.GatewayNamespace, t.gateway).
+		on.create(ctx, builder.Route(stage.ModelNamespace, t.unguarded(), stage.GatewayNamespace, t.gateway).
 			Unlabelled().Hostnames(t.host).Path("/elsewhere").Obj())
 	}
 	on.settled(ctx)

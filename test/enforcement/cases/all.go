@@ -26,6 +26,7 @@ func Groups() []Group {
 		{"identities that the client claims itself", forged()},
 		{"names that are made to break something", hostile()},
 		{"callers of maas-api", serviceCases()},
+		{"maas-api while it does not answer as it should", callbackCases()},
 		{"what no policy of its own is for", defaults()},
 		{"paths that look like others", paths()},
 	}

@@ -6,6 +6,7 @@ package cases
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"reflect"
@@ -46,6 +47,11 @@ type Case struct {
 	At Place
 	// Only, unless empty, is the tenant that the case is about.
 	Only Which
+	// Instead, unless nil, answers the gateway's callbacks meanwhile in the place of the
+	// tenant's maas-api; While, unless nil, is what else is done meanwhile, and how it is
+	// undone.
+	Instead func(*Side) impostor
+	While   func(context.Context, *Side) (back func() error, err error)
 	// Ask makes the request.
 	Ask func(context.Context, *Side) (world.Request, error)
 	// Want is what must become of it.
@@ -77,15 +83,34 @@ func (p Problem) String() string { return fmt.Sprintf("%s: want %s, got %s", p.W
 
 // Run sends the request of a case and returns what is not as it must be.
 func (c Case) Run(ctx context.Context, s *Side) (world.Answer, []Problem, error) {
-	request, err := c.Ask(ctx, s)
-	if err != nil {
-		return world.Answer{}, nil, fmt.Errorf("%s at %s: %w", c.Name, s.Tenant, err)
-	}
-	answer, err := s.world.Do(ctx, request)
+	request, answer, err := c.ask(ctx, s)
 	if err != nil {
 		return answer, nil, fmt.Errorf("%s at %s: %w", c.Name, s.Tenant, err)
 	}
 	return answer, slices.Concat(c.Want(s).compare(answer), leaks(request, answer)), nil
+}
+
+// ask sends the request under the circumstances of the case.
+func (c Case) ask(ctx context.Context, s *Side) (_ world.Request, _ world.Answer, err error) {
+	meanwhile := c.While
+	if c.Instead != nil {
+		meanwhile = func(ctx context.Context, s *Side) (func() error, error) {
+			return s.Tenant.Impersonate(ctx, c.Instead(s))
+		}
+	}
+	if meanwhile != nil {
+		back, failed := meanwhile(ctx, s)
+		if failed != nil {
+			return world.Request{}, world.Answer{}, failed
+		}
+		defer func() { err = errors.Join(err, back()) }()
+	}
+	request, err := c.Ask(ctx, s)
+	if err != nil {
+		return request, world.Answer{}, err
+	}
+	answer, err := s.world.Do(ctx, request)
+	return request, answer, err
 }
 
 // Holds tells whether the case is one of a tenant's.

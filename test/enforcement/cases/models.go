@@ -38,6 +38,8 @@ const (
 	bronze = "bronze"
 	// everyone is everybody's, for the model open.
 	everyone = "everyone"
+	// uninvited is the guests', for granite, which no auth policy opens to them.
+	uninvited = "uninvited"
 	// strange is of somebody else, for the model several.
 	strange = "strange"
 	// tarnished is staff's, and its limits are not enforced.
@@ -133,6 +135,7 @@ func (s *Side) subscriptions() []client.Object {
 			OrganizationID: "research", CostCenter: "4711", Labels: map[string]string{"tier": "high"},
 		}).Obj(),
 		of(silver, members, m.Several).Obj(), of(bronze, members, m.Several).Obj(), of(strange, []string{"strangers"}, m.Several).Obj(),
+		of(uninvited, []string{guests}, m.Granite).Obj(),
 		of(everyone, []string{everybody}, m.Open).Obj(), of(tarnished, members, m.Contested).Obj(), held,
 	}
 	if s.messages() {
@@ -182,7 +185,7 @@ func (s *Side) createMessages(ctx context.Context) error {
 
 // await waits until the models are served as far as they are going to be.
 func (s *Side) await(ctx context.Context) error {
-	names := []string{gold, silver, bronze, strange, everyone, leaving}
+	names := []string{gold, silver, bronze, strange, uninvited, everyone, leaving}
 	if s.messages() {
 		names = append(names, wordy)
 	}

@@ -3,7 +3,10 @@
 
 package cases
 
-import "github.com/opendatahub-io/maas-operator/test/enforcement/world"
+import (
+	"github.com/opendatahub-io/maas-operator/test/enforcement/world"
+	"github.com/opendatahub-io/maas-operator/test/engines"
+)
 
 // subscriptions are callers who may choose what they pay with, or have nothing to.
 func subscriptions() []Case {
@@ -61,6 +64,10 @@ func subscriptions() []Case {
 		{
 			Name: "a token that chooses a subscription without the model", At: ModelRoute, Ask: token(granite, choose(silver)...),
 			Want: refused("model_not_in_subscription", "subscription does not include the requested model"),
+		},
+		{
+			Name: "a token with a subscription for a model that no auth policy opens to it", At: ModelRoute, Want: denied(),
+			Ask: changed(func(_ *Side, c engines.Claims) engines.Claims { return c.With("groups", []string{guests}) }),
 		},
 		{
 			Name: "a token at a model that no subscription pays for", At: ModelRoute, Ask: token(func(m Models) world.Model { return m.Unpaid }),
