@@ -177,13 +177,13 @@ func beforehand(ctx context.Context, g Gomega) {
 		by     caller
 		status int
 	}{
-		"nobody":                              {caller{name: "alice"}, http.StatusUnauthorized},
-		"a key that does not exist":           {caller{name: "alice", headers: world.Bearer("sk-oai-0123456789abcdef_x")}, http.StatusForbidden},
-		"somebody of no group":                {stranger.by(small), http.StatusForbidden},
-		"a subscription that does not exist":  {at.alice.by("nothing"), http.StatusForbidden},
-		"no choice between several":           {at.alice, http.StatusForbidden},
-		"an identity that the client claims":  {caller{"alice", append(world.Headers("X-MaaS-Username", "alice"), at.alice.by(small).headers...)}, http.StatusForbidden},
-		"a subscription without the model":    {at.alice.by(lasting), http.StatusForbidden},
+		"nobody":                               {caller{name: "alice"}, http.StatusUnauthorized},
+		"a key that does not exist":            {caller{name: "alice", headers: world.Bearer("sk-oai-0123456789abcdef_x")}, http.StatusForbidden},
+		"somebody of no group":                 {stranger.by(small), http.StatusForbidden},
+		"a subscription that does not exist":   {at.alice.by("nothing"), http.StatusForbidden},
+		"no choice between several":            {at.alice, http.StatusForbidden},
+		"an identity that the client claims":   {caller{"alice", append(world.Headers("X-MaaS-Username", "alice"), at.alice.by(small).headers...)}, http.StatusForbidden},
+		"a subscription without the model":     {at.alice.by(lasting), http.StatusForbidden},
 		"a token that is none of the tenant's": {caller{"alice", append(world.Bearer("a.b.c"), world.Headers(headerSubscription, small)...)}, http.StatusUnauthorized},
 	} {
 		answer := send(ctx, g, at.at(at.chat, refusal.by).chat(1))

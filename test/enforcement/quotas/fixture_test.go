@@ -65,6 +65,9 @@ func (c caller) by(subscription string) caller {
 	return c
 }
 
+// token is the credential of a caller.
+func (c caller) token() string { return strings.TrimPrefix(c.headers[0].Value, "Bearer ") }
+
 // user is a caller with a new token.
 func (f *fixture) user(ctx context.Context, name string, groups ...string) (caller, error) {
 	token, err := f.tenant.Token(ctx, f.tenant.Claims(name, groups...))
@@ -73,7 +76,7 @@ func (f *fixture) user(ctx context.Context, name string, groups ...string) (call
 
 // key makes the caller an API key, and returns him as who calls with it.
 func (f *fixture) key(ctx context.Context, owner caller, key service.CreateKey) (caller, service.CreatedKey, error) {
-	created, err := f.tenant.NewKey(ctx, strings.TrimPrefix(owner.headers[0].Value, "Bearer "), key)
+	created, err := f.tenant.NewKey(ctx, owner.token(), key)
 	return caller{name: owner.name, headers: world.Bearer(created.Key)}, created, err
 }
 

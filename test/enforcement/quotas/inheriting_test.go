@@ -26,7 +26,9 @@ func inheriting() {
 
 	It("counts each kind once, and no arrival or departure resets what is counted (W-06)", func(ctx SpecContext) {
 		model := at.tenant.Model("old")
-		same := func(name string) *builder.SubscriptionBuilder { return at.subscription(name).Limit(model.Key(), 20, "1h") }
+		same := func(name string) *builder.SubscriptionBuilder {
+			return at.subscription(name).Limit(model.Key(), 20, "1h")
+		}
 		legacy := same(older).Obj()
 		legacy.Finalizers = []string{v1alpha1.FinalizerSubscriptionCleanup}
 		Expect(at.publish(ctx, []*v1alpha1.MaaSSubscription{legacy}, model)).To(Succeed())
@@ -34,20 +36,20 @@ func inheriting() {
 
 		afresh(ctx, g)
 		of := func(name string) asking { return at.at(model, at.alice.by(name)) }
-		spend := func(name string) {
+		use := func(name string) {
 			answer := send(ctx, g, of(name).chat(1))
 			Expect(answer.tokens).To(Equal(uint64(upstreamCost)), answer.String)
 			Expect(limitsOf(answer.Decision)).To(HaveLen(1), "each request is held against one limit")
 		}
-		spend(older)
+		use(older)
 		Expect(counted(ctx, g, of(older))).To(Equal([]uint64{5}))
 
 		By("another one of our own, with the same limit")
 		Expect(at.subscribe(ctx, same(newer).Obj())).To(Succeed())
 		Expect(identities(ctx)).To(HaveKeyWithValue(newer, v1alpha1.RateLimitIdentityShort))
 		Expect(counted(ctx, g, of(older))).To(Equal([]uint64{5}))
-		spend(newer)
-		spend(newer)
+		use(newer)
+		use(newer)
 		Expect(counted(ctx, g, of(older))).To(Equal([]uint64{5, 10}))
 
 		By("a third one")
@@ -57,13 +59,13 @@ func inheriting() {
 		By("the older one leaves")
 		remove(ctx, older)
 		awaitRefused(ctx, of(older))
-		spend(newer)
+		use(newer)
 		Expect(counted(ctx, g, of(newer))).To(ContainElement(uint64(15)))
 
 		By("the older one comes again under its name: it is a new one")
 		Expect(at.subscribe(ctx, same(older).Obj())).To(Succeed())
 		Expect(identities(ctx)).To(HaveKeyWithValue(older, v1alpha1.RateLimitIdentityShort))
-		spend(newer)
+		use(newer)
 		Expect(counted(ctx, g, of(newer))).To(ContainElement(uint64(20)))
 		refused(ctx, g, of(newer).chat(1))
 	}, SpecTimeout(specTimeout))
