@@ -53,6 +53,8 @@ type KuadrantOptions struct {
 	// Kubeconfig is the file that it uses, with the rights of an administrator.
 	// Required.
 	Kubeconfig string
+	// Env are further settings of it, as NAME=value; of two the last counts.
+	Env []string
 	// WithoutOperators leaves it to somebody else to run [StartOperators].
 	WithoutOperators bool
 	// Bin is the program; empty means the one in bin, built if it has to be.
@@ -120,11 +122,11 @@ func (k *Kuadrant) start(ctx context.Context, o KuadrantOptions) error {
 	err = k.Process.start(ctx, launch{
 		target: "kuadrant", name: "kuadrant-operator", bin: o.Bin, dir: o.Dir, kubeconfig: o.Kubeconfig,
 		args: []string{"-metrics-bind-address", inside(kuadrantMetrics), "-health-probe-bind-address", inside(kuadrantProbes)},
-		env: []string{
+		env: append([]string{
 			"OPERATOR_NAMESPACE=" + KuadrantNamespace, "WITH_EXTENSIONS=false",
 			// There is no gateway to load the filter that it would serve.
 			"WASM_SERVER_FILE_PATH=/dev/null", "WASM_SERVER_PORT=" + kuadrantWasm,
-		},
+		}, o.Env...),
 		in:   map[string]string{metrics: inside(kuadrantMetrics), probes: inside(kuadrantProbes)},
 		keep: o.Keep, started: o.Started, log: o.Out, ready: "http://" + probes + "/readyz",
 	})
