@@ -23,6 +23,7 @@ func Groups() []Group {
 		{"tokens of the cluster at models", clusterTokens()},
 		{"tokens of providers at models", providerTokens()},
 		{"subscriptions and who owns them", subscriptions()},
+		{"models whose paths begin alike", prefixes()},
 		{"identities that the client claims itself", forged()},
 		{"names that are made to break something", hostile()},
 		{"callers of maas-api", serviceCases()},

@@ -19,8 +19,10 @@ import (
 
 // The people and programs of each tenant. Nothing about them tells tenants apart.
 const (
-	// olga is a member of staff whom the tenant's provider knows, otto of no group.
+	// olga is a member of staff whom the tenant's provider knows, gina is a guest, otto is
+	// a member of nothing.
 	olga = "olga"
+	gina = "gina"
 	otto = "otto"
 	// agent is a ServiceAccount of namespace team, stranger of another one.
 	agent    = "system:serviceaccount:team:agent"
@@ -51,8 +53,8 @@ type Tokens struct {
 	// Gone is of a ServiceAccount that was deleted, Tampered says another name than the
 	// one that was signed.
 	Gone, Tampered string
-	// Olga and Otto are the provider's.
-	Olga, Otto string
+	// Olga, Gina and Otto are the provider's.
+	Olga, Gina, Otto string
 }
 
 // Unknown is a key as one looks that nobody has been given.
@@ -63,8 +65,8 @@ func (s *Side) collect(ctx context.Context) error {
 	if err := s.clusterTokens(ctx); err != nil {
 		return err
 	}
-	// Olga and otto log in as anybody would.
-	for user, into := range map[string]*string{olga: &s.Tokens.Olga, otto: &s.Tokens.Otto} {
+	// They log in as anybody would.
+	for user, into := range map[string]*string{olga: &s.Tokens.Olga, gina: &s.Tokens.Gina, otto: &s.Tokens.Otto} {
 		token, err := s.Tenant.OIDC.Token(ctx, user, s.Tenant.ClientID)
 		if err != nil {
 			return err

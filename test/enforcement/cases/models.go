@@ -46,6 +46,8 @@ const (
 	tarnished = "tarnished"
 	// leaving is staff's, and being deleted.
 	leaving = "leaving"
+	// guestly is the guests', for the models that are theirs.
+	guestly = "guestly"
 	// wordy is staff's, for the model of the messages format.
 	wordy = "wordy"
 )
@@ -72,11 +74,20 @@ type Models struct {
 	Leaving world.Model
 	// Messages speaks the messages format; only the default tenant has one.
 	Messages world.Model
+	// Longer, Below and Abroad are for guests, and their paths look like granite's, which
+	// was there before: the name goes on, the path goes on, the namespace goes on.
+	Longer, Below, Abroad world.Model
+	// Late is for staff, and Early, for guests, was there before: its name goes on where
+	// late's ends.
+	Late, Early world.Model
 }
 
 func modelsOf(t *world.Tenant) Models {
 	of := func(name string) world.Model { return t.Model(name + "-of-" + t.Gateway.Name) }
+	below, abroad := of("below"), of("granite")
+	below.At, abroad.Namespace = of("granite").Path()+"/v2", world.OtherNamespace
 	return Models{
+		Longer: t.Model(of("granite").Name + "2"), Below: below, Abroad: abroad, Late: of("late"), Early: t.Model(of("late").Name + "-early"),
 		Granite: of("granite"), Open: of("open"), Several: of("several"), Unpaid: of("unpaid"), Closed: of("closed"), Bare: of("bare"),
 		Stray: of("stray"), Contested: of("contested"), Leaving: of("leaving"), Messages: of("messages"),
 	}
@@ -85,7 +96,9 @@ func modelsOf(t *world.Tenant) Models {
 // create makes the tenant's models and what governs them.
 func (s *Side) create(ctx context.Context) error {
 	m, w := s.Models, s.world
-	for _, model := range []world.Model{m.Granite, m.Open, m.Several, m.Unpaid, m.Closed, m.Bare, m.Contested, m.Leaving} {
+	for _, model := range []world.Model{
+		m.Granite, m.Early, m.Open, m.Several, m.Unpaid, m.Closed, m.Bare, m.Contested, m.Leaving, m.Longer, m.Below, m.Abroad, m.Late,
+	} {
 		if err := w.Create(ctx, model.Objects()...); err != nil {
 			return err
 		}
@@ -107,12 +120,13 @@ func (s *Side) create(ctx context.Context) error {
 // authPolicies open models.
 func (s *Side) authPolicies() []client.Object {
 	m, namespace := s.Models, s.Tenant.Namespace
-	opened := []types.NamespacedName{m.Granite.Key(), m.Several.Key(), m.Unpaid.Key(), m.Contested.Key(), m.Leaving.Key()}
+	opened := []types.NamespacedName{m.Granite.Key(), m.Several.Key(), m.Unpaid.Key(), m.Contested.Key(), m.Leaving.Key(), m.Late.Key()}
 	if s.messages() {
 		opened = append(opened, m.Messages.Key())
 	}
 	return []client.Object{
 		builder.AuthPolicy(namespace, "staff", opened...).Subjects([]string{staff, team}, nil).Obj(),
+		builder.AuthPolicy(namespace, "guests", m.Longer.Key(), m.Below.Key(), m.Abroad.Key(), m.Early.Key()).Subjects([]string{guests}, nil).Obj(),
 		builder.AuthPolicy(namespace, "everybody", m.Open.Key()).Subjects([]string{everybody}, nil).Obj(),
 	}
 }
@@ -131,11 +145,11 @@ func (s *Side) subscriptions() []client.Object {
 	held := of(leaving, members, m.Leaving).Obj()
 	held.Finalizers = []string{holdingName}
 	objects := []client.Object{
-		of(gold, members, m.Granite, m.Closed).Metadata(v1alpha1.TokenMetadata{
+		of(gold, members, m.Granite, m.Closed, m.Late).Metadata(v1alpha1.TokenMetadata{
 			OrganizationID: "research", CostCenter: "4711", Labels: map[string]string{"tier": "high"},
 		}).Obj(),
 		of(silver, members, m.Several).Obj(), of(bronze, members, m.Several).Obj(), of(strange, []string{"strangers"}, m.Several).Obj(),
-		of(uninvited, []string{guests}, m.Granite).Obj(),
+		of(uninvited, []string{guests}, m.Granite).Obj(), of(guestly, []string{guests}, m.Longer, m.Below, m.Abroad, m.Early).Obj(),
 		of(everyone, []string{everybody}, m.Open).Obj(), of(tarnished, members, m.Contested).Obj(), held,
 	}
 	if s.messages() {
@@ -185,7 +199,7 @@ func (s *Side) createMessages(ctx context.Context) error {
 
 // await waits until the models are served as far as they are going to be.
 func (s *Side) await(ctx context.Context) error {
-	names := []string{gold, silver, bronze, strange, uninvited, everyone, leaving}
+	names := []string{gold, silver, bronze, strange, uninvited, guestly, everyone, leaving}
 	if s.messages() {
 		names = append(names, wordy)
 	}
@@ -210,7 +224,7 @@ func (s *Side) await(ctx context.Context) error {
 // guarded are the models that have an AuthPolicy of their own.
 func (s *Side) guarded() []world.Model {
 	m := s.Models
-	all := []world.Model{m.Granite, m.Open, m.Several, m.Unpaid, m.Contested, m.Leaving}
+	all := []world.Model{m.Granite, m.Open, m.Several, m.Unpaid, m.Contested, m.Leaving, m.Longer, m.Below, m.Abroad, m.Late, m.Early}
 	if s.messages() {
 		all = append(all, m.Messages)
 	}

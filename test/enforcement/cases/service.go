@@ -121,7 +121,7 @@ func serviceKnows() []Case {
 		{
 			Name: "models of another key: those that it may also use", At: ServiceRoute,
 			Ask:  list("/v1/models", func(s *Side) []world.Header { return world.Bearer(s.Keys.Olgas.Key) }),
-			Want: models(func(m Models) []world.Model { return []world.Model{m.Granite} }),
+			Want: models(func(m Models) []world.Model { return []world.Model{m.Granite, m.Late} }),
 		},
 		{
 			Name: "models of somebody without groups", At: ServiceRoute,

@@ -93,6 +93,10 @@ func (s *Side) olga() caller {
 
 func (s *Side) otto() caller { return caller{name: otto, subject: "subject-of-" + otto} }
 
+func (s *Side) gina() caller {
+	return caller{name: gina, subject: "subject-of-" + gina, groups: []string{guests}}
+}
+
 func (s *Side) agent() caller {
 	return caller{name: agent, groups: []string{"system:serviceaccounts", team}}
 }

@@ -37,6 +37,7 @@ func (t *Tenant) startGateway(ctx context.Context) error {
 			"--engine", "--authorino=" + w.Authorino.GRPC, "--admin=" + t.admin,
 			"--backend-ca=" + certificate.CAFile, "--backend=" + installation.Namespace + "/" + t.Names.MaaSAPI() + "=https://" + api,
 			"--backend=" + stage.ModelNamespace + "/" + UpstreamService + "=" + w.Upstream.server.URL,
+			"--backend=" + OtherNamespace + "/" + UpstreamService + "=" + w.Upstream.server.URL,
 		}, w.simulated()...),
 	})
 	if err != nil {

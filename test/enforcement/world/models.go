@@ -4,6 +4,7 @@
 package world
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -23,7 +24,10 @@ import (
 	"github.com/opendatahub-io/maas-operator/test/standins/status"
 )
 
-// The Services behind models' routes, in [stage.ModelNamespace].
+// OtherNamespace is another namespace of models.
+const OtherNamespace = "llm-x"
+
+// The Services behind models' routes, in both namespaces of models.
 const (
 	// UpstreamService is the world's upstream, SimulatorService the model simulator.
 	UpstreamService  = "upstream"
@@ -35,16 +39,19 @@ const (
 // Model is a model of a tenant.
 type Model struct {
 	Tenant *Tenant
-	// Name is that of the MaaSModelRef, of what it refers to and of the route, in
-	// [stage.ModelNamespace].
-	Name string
+	// Namespace and Name are those of the MaaSModelRef, of what it refers to and of the
+	// route. The namespace is [stage.ModelNamespace] or [OtherNamespace].
+	Namespace, Name string
+	// At is where the tenant's gateway serves the model: below "/<namespace>/<name>" by
+	// default.
+	At string
 	// Service is what is behind the route: UpstreamService by default.
 	Service string
 }
 
 // Model is one of the tenant's, with the upstream behind it.
 func (t *Tenant) Model(name string) Model {
-	return Model{Tenant: t, Name: name, Service: UpstreamService}
+	return Model{Tenant: t, Namespace: stage.ModelNamespace, Name: name, Service: UpstreamService}
 }
 
 // Simulated is the model with the simulator behind it.
@@ -54,15 +61,15 @@ func (m Model) Simulated() Model {
 }
 
 // Key is the name of the model as policies refer to it.
-func (m Model) Key() types.NamespacedName { return builder.Key(stage.ModelNamespace, m.Name) }
+func (m Model) Key() types.NamespacedName { return builder.Key(m.Namespace, m.Name) }
 
 // Path is where the tenant's gateway serves the model.
-func (m Model) Path() string { return "/" + m.Key().String() }
+func (m Model) Path() string { return cmp.Or(m.At, "/"+m.Key().String()) }
 
 // Route is the model's route. The part of the path that chooses it is cut off on the
 // way.
 func (m Model) Route() *gwapiv1.HTTPRoute {
-	route := builder.Route(stage.ModelNamespace, m.Name, m.Tenant.Gateway.Namespace, m.Tenant.Gateway.Name).
+	route := builder.Route(m.Namespace, m.Name, m.Tenant.Gateway.Namespace, m.Tenant.Gateway.Name).
 		Hostnames(m.Tenant.Host).Path(m.Path()).Obj()
 	route.Spec.Rules[0].Filters = []gwapiv1.HTTPRouteFilter{{
 		Type: gwapiv1.HTTPRouteFilterURLRewrite, URLRewrite: &gwapiv1.HTTPURLRewriteFilter{
@@ -78,8 +85,8 @@ func (m Model) Route() *gwapiv1.HTTPRoute {
 // Objects are the model with its route and its server, without anybody who may use it.
 func (m Model) Objects() []client.Object {
 	return []client.Object{
-		m.Route(), builder.ModelServer(stage.ModelNamespace, m.Name),
-		builder.ModelRef(stage.ModelNamespace, m.Name).Tenant(m.Tenant.Name).Obj(),
+		m.Route(), builder.ModelServer(m.Namespace, m.Name),
+		builder.ModelRef(m.Namespace, m.Name).Tenant(m.Tenant.Name).Obj(),
 	}
 }
 
@@ -135,8 +142,8 @@ func (w *World) AwaitSubscription(ctx context.Context, key types.NamespacedName,
 // Policies are the kinds and names of what is generated for the model.
 func (m Model) Policies() map[schema.GroupVersionKind]types.NamespacedName {
 	return map[schema.GroupVersionKind]types.NamespacedName{
-		kuadrant.AuthPolicy:           builder.Key(stage.ModelNamespace, "maas-auth-"+m.Name),
-		kuadrant.TokenRateLimitPolicy: builder.Key(stage.ModelNamespace, "maas-trlp-"+m.Name),
+		kuadrant.AuthPolicy:           builder.Key(m.Namespace, "maas-auth-"+m.Name),
+		kuadrant.TokenRateLimitPolicy: builder.Key(m.Namespace, "maas-trlp-"+m.Name),
 	}
 }
 

@@ -72,6 +72,7 @@ func (t *Tenant) startOIDC(ctx context.Context) error {
 		Issuer: "https://" + t.issuerHost() + "/realms/maas", Certificate: certificate, Dir: filepath.Join(w.dir, "oidc-"+t.Name), Out: w.log,
 		Users: []engines.OIDCUser{
 			{Name: "olga", Subject: "subject-of-olga", Groups: []string{"staff"}},
+			{Name: "gina", Subject: "subject-of-gina", Groups: []string{"guests"}},
 			{Name: "otto", Subject: "subject-of-otto"},
 		},
 		Clients: []engines.OIDCClient{{ID: t.ClientID}, {ID: "somebody-else"}, {ID: "without-azp", Audience: []string{t.ClientID}, NoAuthorizedParty: true}},

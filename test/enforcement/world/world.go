@@ -18,6 +18,8 @@ import (
 	"sync"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -169,7 +171,7 @@ func (w *World) startStage(ctx context.Context, o Options) (err error) {
 	if !w.roots.AppendCertsFromPEM(pem) {
 		return fmt.Errorf("%s holds no certificate", authority)
 	}
-	return w.Create(ctx, installation.DatabaseSecret(w.parts.Database()))
+	return w.Create(ctx, installation.DatabaseSecret(w.parts.Database()), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: OtherNamespace}})
 }
 
 // gatewayHere is where a Gateway is here, for maas-api.
