@@ -173,6 +173,11 @@ var _ = Describe("a Gateway that two tenants name at once", Ordered, func() {
 				remove(ctx, t.object())
 			}
 		}
+		for _, pair := range pairs { // What goes on would be taken for something that other specs caused.
+			for _, t := range pair {
+				Eventually(t.state(ctx)).Should(Equal("gone"), string(t))
+			}
+		}
 	})
 
 	It("gets exactly one of them when both move to it, and the other stays (A82)", func(ctx SpecContext) {

@@ -119,6 +119,7 @@ var _ = Describe("a tenant that is requested", Ordered, func() {
 	})
 
 	It("is not written to again (E-58)", func(ctx SpecContext) {
+		rest(quiet)
 		edit(ctx, red.object(), func(t *v1alpha1.AITenant) { setAnnotation(t, "example.com/seen", "yes") })
 		Consistently(writesAfter(now())).Should(BeEmpty())
 		Expect(red.state(ctx)()).To(Equal(active))

@@ -104,7 +104,7 @@ var _ = Describe("pruning", Ordered, func() {
 			o.off(ctx)
 			work(ctx, switched)
 			Eventually(differs(before, pictureOfAll(ctx))).Should(BeEmpty(), name)
-			Expect(recorded(ctx, switched)()).To(Equal(namesOf(objectsOf(ctx, switched))), name)
+			Eventually(recorded(ctx, switched)).Should(Equal(namesOf(objectsOf(ctx, switched))), name)
 		}
 	})
 
@@ -129,7 +129,7 @@ var _ = Describe("pruning", Ordered, func() {
 			work(ctx, switched)
 		}
 		Eventually(differs(before, pictureOfAll(ctx))).Should(BeEmpty())
-		Expect(recorded(ctx, switched)()).To(Equal(namesOf(objectsOf(ctx, switched))))
+		Eventually(recorded(ctx, switched)).Should(Equal(namesOf(objectsOf(ctx, switched))))
 	})
 })
 

@@ -9,6 +9,7 @@ import (
 	"flag"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -101,6 +102,7 @@ func TestASuiteIsAbortedWhenItsProgramEnds(t *testing.T) {
 	if err := os.RemoveAll(dir); err != nil {
 		t.Error(err)
 	}
+	_ = os.Remove(filepath.Dir(dir)) // Unless another run left something.
 	if t.Failed() {
 		t.Log(out)
 	}
