@@ -62,8 +62,9 @@ type Authorino struct {
 }
 
 // StartAuthorino builds the program if it has to be built, and returns an Authorino
-// that has read the AuthConfigs there are. Their CRD must be installed. The context
-// bounds the start only: what ends it is Stop.
+// that answers. It decides as an AuthConfig says once that one's status is Ready. The
+// CRD of AuthConfigs must be installed. The context bounds the start only: what ends it
+// is Stop.
 func StartAuthorino(ctx context.Context, o AuthorinoOptions) (*Authorino, error) {
 	addresses, err := freeAddresses(ctx, 3)
 	if err != nil {

@@ -25,12 +25,12 @@ import (
 )
 
 const (
-	// KuadrantNamespace is where Kuadrant is installed, and GatewayClass the class of
-	// the gateways that it configures.
+	// KuadrantNamespace is where Kuadrant is installed.
 	KuadrantNamespace = "kuadrant-system"
-	GatewayClass      = "istio"
 	// KuadrantName is the name of the object that stands for the installation.
 	KuadrantName = "kuadrant"
+	// GatewayClass is the class of the gateways that it configures.
+	GatewayClass = "istio"
 
 	// What its operator listens on in its network namespace.
 	kuadrantMetrics = "8080"

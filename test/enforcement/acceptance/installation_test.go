@@ -26,7 +26,6 @@ const infra = "odh-ai-gateway-infra"
 
 // profile is a kind of platform, which the operator tells by the APIs that are served.
 type profile struct {
-	// name is that of the directory with its golden files.
 	name string
 	// crds are those beside what an installation has everywhere.
 	crds []testenv.CRDSet

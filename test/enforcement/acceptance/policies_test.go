@@ -73,7 +73,7 @@ var _ = Describe("Kuadrant", func() {
 			})
 
 			It("generates the same from them as ever", func(ctx SpecContext) {
-				on.compare(ctx, p)
+				on.compare(ctx)
 			})
 		})
 	}
