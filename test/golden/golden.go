@@ -1,9 +1,9 @@
 // Copyright The maas-operator Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package golden compares what a test produced with files in the repository,
-// and rewrites the files when the test runs with -update. It knows nothing of
-// what is compared.
+// Package golden reads the inputs of a test from files in the repository, compares
+// what the test made of them with others, and rewrites those when the test runs with
+// -update. It knows nothing of what is compared.
 package golden
 
 import (
@@ -62,6 +62,25 @@ func Marshal(objects ...any) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
+// Documents are the items of a list as [YAML] takes them.
+func Documents[T any](list []T) []any {
+	documents := make([]any, 0, len(list))
+	for _, item := range list {
+		documents = append(documents, item)
+	}
+	return documents
+}
+
+// Load reads a file of YAML. A field that T does not have is a mistake.
+func Load[T any](tb testing.TB, file string) T {
+	tb.Helper()
+	in, err := load[T](file)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return in
+}
+
 // Cases returns the sub-directories of a directory by name: one per case, each
 // with its inputs and its golden files. There must be at least one.
 func Cases(tb testing.TB, dir string) []string {
@@ -84,6 +103,18 @@ func Cases(tb testing.TB, dir string) []string {
 
 // Updating tells whether the tests run with -update.
 func Updating() bool { return *update }
+
+func load[T any](file string) (T, error) {
+	var in T
+	raw, err := os.ReadFile(file)
+	if err != nil {
+		return in, fmt.Errorf("read a case: %w", err)
+	}
+	if err := yaml.UnmarshalStrict(raw, &in); err != nil {
+		return in, fmt.Errorf("decode %s: %w", file, err)
+	}
+	return in, nil
+}
 
 func compare(file string, got []byte, rewrite bool) error {
 	want, err := os.ReadFile(file)

@@ -74,3 +74,31 @@ func TestCasesAreDirectories(t *testing.T) {
 		t.Errorf("cases (-want +got):\n%s", diff)
 	}
 }
+
+func TestLoadTakesNoFieldItDoesNotKnow(t *testing.T) {
+	t.Parallel()
+	type input struct {
+		Name string `json:"name"`
+	}
+	dir := t.TempDir()
+	for name, tc := range map[string]struct {
+		content string
+		fails   bool
+	}{
+		"a known field":    {content: "name: red\n"},
+		"an unknown field": {content: "name: red\nnames: []\n", fails: true},
+		"no YAML":          {content: "{", fails: true},
+	} {
+		file := filepath.Join(dir, name)
+		if err := write(file, []byte(tc.content)); err != nil {
+			t.Fatal(err)
+		}
+		got, err := load[input](file)
+		if (err != nil) != tc.fails || !tc.fails && got.Name != "red" {
+			t.Errorf("%s: load() = %v, %v, want an error: %t", name, got, err, tc.fails)
+		}
+	}
+	if _, err := load[input](filepath.Join(dir, "missing")); err == nil {
+		t.Error("a file that does not exist is loaded")
+	}
+}

@@ -7,8 +7,8 @@ import (
 	"context"
 	"time"
 
-	. "github.com/onsi/ginkgo/v2"
-	. "github.com/onsi/gomega"
+	"github.com/onsi/ginkgo/v2"
+	"github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	gwapiv1 "sigs.k8s.io/gateway-api/apis/v1"
@@ -28,19 +28,19 @@ const (
 
 // CreateNamespaces creates namespaces that do not exist yet.
 func (r *Rig) CreateNamespaces(ctx context.Context, names ...string) {
-	GinkgoHelper()
+	ginkgo.GinkgoHelper()
 	for _, name := range names {
-		Expect(r.Admin.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}})).To(Succeed())
+		gomega.Expect(r.Admin.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}})).To(gomega.Succeed())
 	}
 }
 
 // CreateGatewayClass creates the class of [Gateway].
 func (r *Rig) CreateGatewayClass(ctx context.Context) {
-	GinkgoHelper()
-	Expect(r.Admin.Create(ctx, &gwapiv1.GatewayClass{
+	ginkgo.GinkgoHelper()
+	gomega.Expect(r.Admin.Create(ctx, &gwapiv1.GatewayClass{
 		ObjectMeta: metav1.ObjectMeta{Name: gatewayClass},
 		Spec:       gwapiv1.GatewayClassSpec{ControllerName: kuadrant.ControllerName},
-	})).To(Succeed())
+	})).To(gomega.Succeed())
 }
 
 // Gateway is one with a listener for all namespaces.
@@ -59,12 +59,12 @@ func Gateway(namespace, name string) *gwapiv1.Gateway {
 
 // StartStandIns starts those for Kuadrant and for the gateway controller.
 func (r *Rig) StartStandIns(ctx context.Context) *kuadrant.Kuadrant {
-	GinkgoHelper()
+	ginkgo.GinkgoHelper()
 	policies, err := kuadrant.Start(ctx, r.Env.AdminConfig(), kuadrant.Options{Lag: kuadrant.Between(shortestLag, longestLag)})
-	Expect(err).NotTo(HaveOccurred())
-	DeferCleanup(policies.Stop)
+	gomega.Expect(err).NotTo(gomega.HaveOccurred())
+	ginkgo.DeferCleanup(policies.Stop)
 	gateways, err := gateway.Start(ctx, r.Env.AdminConfig(), gateway.Options{})
-	Expect(err).NotTo(HaveOccurred())
-	DeferCleanup(gateways.Stop)
+	gomega.Expect(err).NotTo(gomega.HaveOccurred())
+	ginkgo.DeferCleanup(gateways.Stop)
 	return policies
 }

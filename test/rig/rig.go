@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
-	. "github.com/onsi/ginkgo/v2"
-	. "github.com/onsi/gomega"
+	"github.com/onsi/ginkgo/v2"
+	"github.com/onsi/gomega"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/discovery"
@@ -38,11 +38,11 @@ const polling = 50 * time.Millisecond
 // Specs runs the specs of a package, each of which may wait as long as patience.
 func Specs(t *testing.T, name string, patience time.Duration) {
 	t.Helper()
-	RegisterFailHandler(Fail)
-	ctrl.SetLogger(GinkgoLogr)
-	SetDefaultEventuallyTimeout(patience)
-	SetDefaultEventuallyPollingInterval(polling)
-	RunSpecs(t, name)
+	gomega.RegisterFailHandler(ginkgo.Fail)
+	ctrl.SetLogger(ginkgo.GinkgoLogr)
+	gomega.SetDefaultEventuallyTimeout(patience)
+	gomega.SetDefaultEventuallyPollingInterval(polling)
+	ginkgo.RunSpecs(t, name)
 }
 
 // Options say what a suite wants.
@@ -71,16 +71,16 @@ type Rig struct {
 // Start starts an API server. After all specs it must not have forbidden the operator
 // anything.
 func Start(ctx context.Context, o Options) *Rig {
-	GinkgoHelper()
-	env, err := testenv.Start(ctx, testenv.Options{CRDs: o.CRDs, Controllers: o.Controllers, Log: GinkgoWriter})
-	Expect(err).NotTo(HaveOccurred())
-	DeferCleanup(env.Stop)
-	r := &Rig{Env: env, Scheme: parts.Scheme(GinkgoTB())}
+	ginkgo.GinkgoHelper()
+	env, err := testenv.Start(ctx, testenv.Options{CRDs: o.CRDs, Controllers: o.Controllers, Log: ginkgo.GinkgoWriter})
+	gomega.Expect(err).NotTo(gomega.HaveOccurred())
+	ginkgo.DeferCleanup(env.Stop)
+	r := &Rig{Env: env, Scheme: parts.Scheme(ginkgo.GinkgoTB())}
 	r.Admin, err = client.New(env.AdminConfig(), client.Options{Scheme: r.Scheme})
-	Expect(err).NotTo(HaveOccurred())
+	gomega.Expect(err).NotTo(gomega.HaveOccurred())
 	r.Operator, err = env.OperatorConfig(ctx)
-	Expect(err).NotTo(HaveOccurred())
-	DeferCleanup(func() { r.expectRights(o.Refused) })
+	gomega.Expect(err).NotTo(gomega.HaveOccurred())
+	ginkgo.DeferCleanup(func() { r.expectRights(o.Refused) })
 	return r
 }
 
@@ -90,8 +90,8 @@ func (r *Rig) expectRights(refused audit.Filter) {
 		filters = append(filters, audit.Not(refused))
 	}
 	events, err := r.Env.Audit().Events(filters...)
-	Expect(err).NotTo(HaveOccurred())
-	Expect(events).To(BeEmpty(), "requests of the operator that were forbidden")
+	gomega.Expect(err).NotTo(gomega.HaveOccurred())
+	gomega.Expect(events).To(gomega.BeEmpty(), "requests of the operator that were forbidden")
 }
 
 // Manager says what a manager does.
@@ -104,7 +104,7 @@ type Manager struct {
 
 // Operate runs controllers as the operator.
 func (r *Rig) Operate(ctx context.Context, m Manager) {
-	GinkgoHelper()
+	ginkgo.GinkgoHelper()
 	ours := cache.ByObject{Label: labels.SelectorFromSet(labels.Set{v1alpha1.LabelManagedBy: v1alpha1.ManagedByValue})}
 	by := map[client.Object]cache.ByObject{}
 	for _, object := range m.Written {
@@ -118,12 +118,12 @@ func (r *Rig) Operate(ctx context.Context, m Manager) {
 		// A process may run several.
 		Controller: config.Controller{SkipNameValidation: new(true)},
 	})
-	Expect(err).NotTo(HaveOccurred())
+	gomega.Expect(err).NotTo(gomega.HaveOccurred())
 	discover, err := discovery.NewDiscoveryClientForConfig(r.Operator)
-	Expect(err).NotTo(HaveOccurred())
+	gomega.Expect(err).NotTo(gomega.HaveOccurred())
 	apis := facts.NewOptionalAPIs(discover)
-	Expect(m.SetUp(ctx, mgr, apis)).To(Succeed())
-	Expect(apis.SetupWithManager(mgr)).To(Succeed())
+	gomega.Expect(m.SetUp(ctx, mgr, apis)).To(gomega.Succeed())
+	gomega.Expect(apis.SetupWithManager(mgr)).To(gomega.Succeed())
 	Run(ctx, mgr)
 }
 
@@ -132,8 +132,8 @@ func Run(ctx context.Context, mgr ctrl.Manager) {
 	run, stop := context.WithCancel(context.WithoutCancel(ctx))
 	ended := make(chan error, 1)
 	go func() { ended <- mgr.Start(run) }()
-	DeferCleanup(func() {
+	ginkgo.DeferCleanup(func() {
 		stop()
-		Eventually(ended).Should(Receive(Succeed()))
+		gomega.Eventually(ended).Should(gomega.Receive(gomega.Succeed()))
 	})
 }

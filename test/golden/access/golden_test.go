@@ -5,25 +5,19 @@ package access_test
 
 import (
 	"bytes"
-	"context"
-	"os"
 	"path/filepath"
 	"testing"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/yaml"
 
-	"github.com/opendatahub-io/maas-operator/internal/desired"
 	"github.com/opendatahub-io/maas-operator/internal/desired/access"
-	"github.com/opendatahub-io/maas-operator/internal/images"
-	"github.com/opendatahub-io/maas-operator/internal/render"
 	"github.com/opendatahub-io/maas-operator/internal/tenancy"
-	"github.com/opendatahub-io/maas-operator/templates"
 	"github.com/opendatahub-io/maas-operator/test/golden"
+	"github.com/opendatahub-io/maas-operator/test/internal/apiserver"
+	"github.com/opendatahub-io/maas-operator/test/parts"
 	"github.com/opendatahub-io/maas-operator/test/testenv"
 )
 
@@ -36,14 +30,7 @@ type input struct {
 
 func load(t *testing.T, file string) access.Input {
 	t.Helper()
-	raw, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatalf("read case: %v", err)
-	}
-	var in input
-	if err := yaml.UnmarshalStrict(raw, &in); err != nil {
-		t.Fatalf("decode %s: %v", file, err)
-	}
+	in := golden.Load[input](t, file)
 	return access.Input{
 		Tenant: in.Tenant, AcceptKeyHeader: in.AcceptKeyHeader, Settings: in.Settings,
 		Labels: map[string]string{"app.kubernetes.io/managed-by": "maas-controller", "app.kubernetes.io/part-of": "models-as-a-service"},
@@ -51,7 +38,7 @@ func load(t *testing.T, file string) access.Input {
 }
 
 // rendered are the objects of a case, as the operator would apply them.
-func rendered(t *testing.T, e *render.Engine, dir string) []*unstructured.Unstructured {
+func rendered(t *testing.T, dir string) []*unstructured.Unstructured {
 	t.Helper()
 	in := load(t, filepath.Join(dir, "in.yaml"))
 	requests, err := access.Guard(in)
@@ -62,7 +49,7 @@ func rendered(t *testing.T, e *render.Engine, dir string) []*unstructured.Unstru
 	if err != nil {
 		t.Fatalf("MaaSAPIPolicy() error = %v", err)
 	}
-	objects, err := e.RenderAll(append(requests, service))
+	objects, err := parts.Engine(t).RenderAll(append(requests, service))
 	if err != nil {
 		t.Fatalf("RenderAll() error = %v", err)
 	}
@@ -71,16 +58,11 @@ func rendered(t *testing.T, e *render.Engine, dir string) []*unstructured.Unstru
 
 func TestGoldenFiles(t *testing.T) {
 	t.Parallel()
-	e := engine(t)
 	for _, name := range golden.Cases(t, "testdata") {
 		dir := filepath.Join("testdata", name)
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			var objects []any
-			for _, object := range rendered(t, e, dir) {
-				objects = append(objects, object)
-			}
-			golden.YAML(t, filepath.Join(dir, "out.yaml"), objects...)
+			golden.YAML(t, filepath.Join(dir, "out.yaml"), golden.Documents(rendered(t, dir))...)
 		})
 	}
 }
@@ -90,9 +72,9 @@ func TestGoldenFiles(t *testing.T) {
 // be looked for at each comparison.
 func TestTheRealCRDsAccept(t *testing.T) {
 	t.Parallel()
-	admin, e := startAPIServer(t), engine(t)
+	admin := apiserver.Admin(t, testenv.Kuadrant)
 	for _, name := range golden.Cases(t, "testdata") {
-		for _, object := range rendered(t, e, filepath.Join("testdata", name)) {
+		for _, object := range rendered(t, filepath.Join("testdata", name)) {
 			namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: object.GetNamespace()}}
 			if err := client.IgnoreAlreadyExists(admin.Create(t.Context(), namespace)); err != nil {
 				t.Fatalf("create namespace: %v", err)
@@ -115,34 +97,4 @@ func TestTheRealCRDsAccept(t *testing.T) {
 			}
 		}
 	}
-}
-
-func startAPIServer(t *testing.T) client.Client {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 15*time.Minute)
-	defer cancel()
-	env, err := testenv.Start(ctx, testenv.Options{CRDs: []testenv.CRDSet{testenv.Kuadrant}, Log: os.Stderr})
-	if err != nil {
-		t.Fatalf("start the API server: %v", err)
-	}
-	t.Cleanup(func() {
-		if err := env.Stop(); err != nil {
-			t.Errorf("stop the API server: %v", err)
-		}
-	})
-	admin, err := client.New(env.AdminConfig(), client.Options{})
-	if err != nil {
-		t.Fatalf("make a client: %v", err)
-	}
-	return admin
-}
-
-// engine renders the templates.
-func engine(t *testing.T) *render.Engine {
-	t.Helper()
-	e, err := render.New(templates.FS, desired.Components(), render.WithImages(images.Development()))
-	if err != nil {
-		t.Fatalf("render.New() error = %v", err)
-	}
-	return e
 }

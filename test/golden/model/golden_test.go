@@ -4,27 +4,21 @@
 package model_test
 
 import (
-	"context"
-	"os"
 	"path/filepath"
 	"testing"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/yaml"
 
 	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
-	"github.com/opendatahub-io/maas-operator/internal/desired"
 	"github.com/opendatahub-io/maas-operator/internal/desired/model"
-	"github.com/opendatahub-io/maas-operator/internal/images"
-	"github.com/opendatahub-io/maas-operator/internal/render"
 	"github.com/opendatahub-io/maas-operator/internal/tenancy"
-	"github.com/opendatahub-io/maas-operator/templates"
 	"github.com/opendatahub-io/maas-operator/test/golden"
+	"github.com/opendatahub-io/maas-operator/test/internal/apiserver"
+	"github.com/opendatahub-io/maas-operator/test/parts"
 	"github.com/opendatahub-io/maas-operator/test/testenv"
 )
 
@@ -46,14 +40,7 @@ type input struct {
 
 func load(t *testing.T, file string) model.Input {
 	t.Helper()
-	raw, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatalf("read case: %v", err)
-	}
-	var in input
-	if err := yaml.UnmarshalStrict(raw, &in); err != nil {
-		t.Fatalf("decode %s: %v", file, err)
-	}
+	in := golden.Load[input](t, file)
 	tenant := tenancy.Context{Name: tenancy.DefaultName}
 	if in.Tenant != nil {
 		tenant = *in.Tenant
@@ -68,15 +55,6 @@ func load(t *testing.T, file string) model.Input {
 	return out
 }
 
-func engine(t *testing.T) *render.Engine {
-	t.Helper()
-	e, err := render.New(templates.FS, desired.Components(), render.WithImages(images.Development()))
-	if err != nil {
-		t.Fatalf("render.New() error = %v", err)
-	}
-	return e
-}
-
 // rendered are the objects of a case, as the operator would apply them.
 func rendered(t *testing.T, dir string) []*unstructured.Unstructured {
 	t.Helper()
@@ -84,7 +62,7 @@ func rendered(t *testing.T, dir string) []*unstructured.Unstructured {
 	if err != nil {
 		t.Fatalf("Build() error = %v", err)
 	}
-	objects, err := engine(t).RenderAll(out.Requests())
+	objects, err := parts.Engine(t).RenderAll(out.Requests())
 	if err != nil {
 		t.Fatalf("RenderAll() error = %v", err)
 	}
@@ -97,11 +75,7 @@ func TestGoldenFiles(t *testing.T) {
 		dir := filepath.Join("testdata", name)
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			var objects []any
-			for _, object := range rendered(t, dir) {
-				objects = append(objects, object)
-			}
-			golden.YAML(t, filepath.Join(dir, "out.yaml"), objects...)
+			golden.YAML(t, filepath.Join(dir, "out.yaml"), golden.Documents(rendered(t, dir))...)
 		})
 	}
 }
@@ -109,7 +83,10 @@ func TestGoldenFiles(t *testing.T) {
 // TestTheRealCRDsAccept starts one API server for all that is asked of it.
 func TestTheRealCRDsAccept(t *testing.T) {
 	t.Parallel()
-	admin := startAPIServer(t)
+	admin := apiserver.Admin(t, testenv.Kuadrant)
+	if err := admin.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "llm"}}); err != nil {
+		t.Fatalf("create namespace: %v", err)
+	}
 	accept := func(t *testing.T, name string, object *unstructured.Unstructured) {
 		t.Helper()
 		if err := admin.Create(t.Context(), object, client.DryRunAll, client.FieldValidation(metav1.FieldValidationStrict)); err != nil {
@@ -130,28 +107,4 @@ func TestTheRealCRDsAccept(t *testing.T) {
 			accept(t, name, object)
 		}
 	})
-}
-
-// startAPIServer starts a server with Kuadrant's CRDs and the models' namespace.
-func startAPIServer(t *testing.T) client.Client {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 15*time.Minute)
-	defer cancel()
-	env, err := testenv.Start(ctx, testenv.Options{CRDs: []testenv.CRDSet{testenv.Kuadrant}, Log: os.Stderr})
-	if err != nil {
-		t.Fatalf("start the API server: %v", err)
-	}
-	t.Cleanup(func() {
-		if err := env.Stop(); err != nil {
-			t.Errorf("stop the API server: %v", err)
-		}
-	})
-	admin, err := client.New(env.AdminConfig(), client.Options{})
-	if err != nil {
-		t.Fatalf("make a client: %v", err)
-	}
-	if err := admin.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "llm"}}); err != nil {
-		t.Fatalf("create namespace: %v", err)
-	}
-	return admin
 }

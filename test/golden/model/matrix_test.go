@@ -18,6 +18,7 @@ import (
 	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
 	"github.com/opendatahub-io/maas-operator/internal/desired/model"
 	"github.com/opendatahub-io/maas-operator/internal/tenancy"
+	"github.com/opendatahub-io/maas-operator/test/parts"
 )
 
 // toggle is one choice among the features of a model's policies.
@@ -130,7 +131,7 @@ func (c *combination) settle() {
 func renderedCombinations(t *testing.T) map[string]*unstructured.Unstructured {
 	t.Helper()
 	known, named := map[string]*unstructured.Unstructured{}, map[string]*unstructured.Unstructured{}
-	e, paths := engine(t), []string{}
+	e, paths := parts.Engine(t), []string{}
 	for _, choice := range slices.Concat(toggles()...) {
 		paths = append(paths, choice.shows...)
 	}

@@ -4,21 +4,17 @@
 package platform_test
 
 import (
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
-	"sigs.k8s.io/yaml"
-
 	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
 	"github.com/opendatahub-io/maas-operator/internal/desired"
 	"github.com/opendatahub-io/maas-operator/internal/desired/platform"
-	"github.com/opendatahub-io/maas-operator/internal/images"
 	"github.com/opendatahub-io/maas-operator/internal/render"
-	"github.com/opendatahub-io/maas-operator/templates"
 	"github.com/opendatahub-io/maas-operator/test/golden"
+	"github.com/opendatahub-io/maas-operator/test/parts"
 )
 
 // input is the shape of a case's in.yaml.
@@ -33,14 +29,7 @@ type input struct {
 
 func load(t *testing.T, file, on string) platform.Input {
 	t.Helper()
-	raw, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatalf("read case: %v", err)
-	}
-	var in input
-	if err := yaml.UnmarshalStrict(raw, &in); err != nil {
-		t.Fatalf("decode %s: %v", file, err)
-	}
+	in := golden.Load[input](t, file)
 	return platform.Input{
 		Config: in.Config, Platform: on, ControllerNamespace: in.ControllerNamespace, InfraNamespace: in.InfraNamespace,
 		GatewayNamespace: in.GatewayNamespace, MonitoringNamespace: in.MonitoringNamespace, AuthorinoNamespaces: in.AuthorinoNamespaces,
@@ -50,10 +39,6 @@ func load(t *testing.T, file, on string) platform.Input {
 // Every case is there once for each platform.
 func TestGoldenFiles(t *testing.T) {
 	t.Parallel()
-	engine, err := render.New(templates.FS, desired.Components(), render.WithImages(images.Development()))
-	if err != nil {
-		t.Fatalf("render.New() error = %v", err)
-	}
 	for _, name := range golden.Cases(t, "testdata") {
 		for _, on := range []string{platform.OpenShift, platform.Kubernetes} {
 			t.Run(name+" on "+on, func(t *testing.T) {
@@ -63,15 +48,11 @@ func TestGoldenFiles(t *testing.T) {
 				if err != nil {
 					t.Fatalf("Build() error = %v", err)
 				}
-				rendered, err := engine.RenderAll(out.Requests)
+				rendered, err := parts.Engine(t).RenderAll(out.Requests)
 				if err != nil {
 					t.Fatalf("RenderAll() error = %v", err)
 				}
-				var objects []any
-				for _, object := range rendered {
-					objects = append(objects, object)
-				}
-				golden.YAML(t, filepath.Join(dir, "out."+on+".yaml"), objects...)
+				golden.YAML(t, filepath.Join(dir, "out."+on+".yaml"), golden.Documents(rendered)...)
 				if len(out.Warnings) > 0 {
 					golden.Text(t, filepath.Join(dir, "warnings.txt"), []byte(strings.Join(out.Warnings, "\n")+"\n"))
 				}

@@ -4,7 +4,6 @@
 package tenant_test
 
 import (
-	"os"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -14,7 +13,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
-	"sigs.k8s.io/yaml"
 
 	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
 	"github.com/opendatahub-io/maas-operator/internal/desired"
@@ -46,15 +44,7 @@ type input struct {
 
 func load(t *testing.T, name string) input {
 	t.Helper()
-	file := filepath.Join("testdata", name, "in.yaml")
-	raw, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatalf("read case: %v", err)
-	}
-	var in input
-	if err := yaml.UnmarshalStrict(raw, &in); err != nil {
-		t.Fatalf("decode %s: %v", file, err)
-	}
+	in := golden.Load[input](t, filepath.Join("testdata", name, "in.yaml"))
 	if in.Tenant == nil {
 		in.Tenant = &tenancy.Context{
 			Name: tenancy.DefaultName, Gateway: types.NamespacedName{Namespace: "openshift-ingress", Name: "maas-default-gateway"},
@@ -127,14 +117,6 @@ func ofAITenant(in input) []render.Request {
 	)
 }
 
-func documents[T any](list []T) []any {
-	all := make([]any, 0, len(list))
-	for _, item := range list {
-		all = append(all, item)
-	}
-	return all
-}
-
 // TestGoldenFiles compares all but the access policies, which are long, and are tested
 // by what they do.
 func TestGoldenFiles(t *testing.T) {
@@ -146,9 +128,9 @@ func TestGoldenFiles(t *testing.T) {
 			own := slices.DeleteFunc(slices.Clone(got.tenant), func(o *unstructured.Unstructured) bool {
 				return o.GroupVersionKind().Group == kuadrant.AuthPolicy.Group
 			})
-			golden.YAML(t, filepath.Join(dir, "out.yaml"), documents(own)...)
+			golden.YAML(t, filepath.Join(dir, "out.yaml"), golden.Documents(own)...)
 			if len(got.aiTenant) > 0 {
-				golden.YAML(t, filepath.Join(dir, "aitenant.yaml"), documents(got.aiTenant)...)
+				golden.YAML(t, filepath.Join(dir, "aitenant.yaml"), golden.Documents(got.aiTenant)...)
 			}
 			golden.YAML(t, filepath.Join(dir, "warnings.yaml"), map[string]any{"warnings": got.warnings})
 		})

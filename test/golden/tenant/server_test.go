@@ -7,10 +7,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"testing"
-	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -20,6 +18,7 @@ import (
 	"github.com/opendatahub-io/maas-operator/internal/apply"
 	"github.com/opendatahub-io/maas-operator/internal/desired"
 	"github.com/opendatahub-io/maas-operator/test/golden"
+	"github.com/opendatahub-io/maas-operator/test/internal/apiserver"
 	"github.com/opendatahub-io/maas-operator/test/testenv"
 )
 
@@ -27,7 +26,7 @@ import (
 // not even as a field nobody knows, and the second time nothing is left to do.
 func TestARealAPIServerTakesEveryCase(t *testing.T) {
 	t.Parallel()
-	admin := startAPIServer(t)
+	admin := apiserver.Admin(t, testenv.GatewayAPI, testenv.Kuadrant, testenv.Istio)
 	certificates := 0
 	for _, name := range golden.Cases(t, "testdata") {
 		got := build(t, name)
@@ -92,25 +91,4 @@ func checkRequirements(t *testing.T, admin client.Client) {
 			t.Errorf("%s requires %s, which is a %s, and renders a %s", component.ID, component.Requires, kind, component.GVK.Kind)
 		}
 	}
-}
-
-// startAPIServer starts a server with the CRDs of the kinds a tenant has.
-func startAPIServer(t *testing.T) client.Client {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 15*time.Minute)
-	defer cancel()
-	env, err := testenv.Start(ctx, testenv.Options{CRDs: []testenv.CRDSet{testenv.GatewayAPI, testenv.Kuadrant, testenv.Istio}, Log: os.Stderr})
-	if err != nil {
-		t.Fatalf("start the API server: %v", err)
-	}
-	t.Cleanup(func() {
-		if err := env.Stop(); err != nil {
-			t.Errorf("stop the API server: %v", err)
-		}
-	})
-	admin, err := client.New(env.AdminConfig(), client.Options{})
-	if err != nil {
-		t.Fatalf("make a client: %v", err)
-	}
-	return admin
 }

@@ -9,8 +9,8 @@ package models
 import (
 	"context"
 
-	. "github.com/onsi/ginkgo/v2"
-	. "github.com/onsi/gomega"
+	"github.com/onsi/ginkgo/v2"
+	"github.com/onsi/gomega"
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -41,10 +41,10 @@ const cacheTTL = 60
 // CreateTenant creates what exists before any model: the default tenant's namespace
 // and its Gateway.
 func CreateTenant(ctx context.Context, r *rig.Rig) {
-	GinkgoHelper()
+	ginkgo.GinkgoHelper()
 	r.CreateNamespaces(ctx, TenantNamespace, GatewayNamespace)
 	r.CreateGatewayClass(ctx)
-	Expect(r.Admin.Create(ctx, rig.Gateway(GatewayNamespace, GatewayName))).To(Succeed())
+	gomega.Expect(r.Admin.Create(ctx, rig.Gateway(GatewayNamespace, GatewayName))).To(gomega.Succeed())
 }
 
 // Tenants finds the tenants of models.
@@ -63,7 +63,7 @@ func SetUp(ctx context.Context, mgr ctrl.Manager, apis *facts.OptionalAPIs) erro
 	tenants := Tenants(mgr.GetClient())
 	policies := &modelpolicy.Reconciler{
 		Client: mgr.GetClient(), Applier: apply.New(mgr.GetClient(), apply.Options{APIReader: mgr.GetAPIReader()}),
-		Engine: parts.Engine(GinkgoTB()), Tenants: tenants, APIs: apis,
+		Engine: parts.Engine(ginkgo.GinkgoTB()), Tenants: tenants, APIs: apis,
 		Settings: model.Settings{InfraNamespace: "odh-ai-gateway-infra", Audience: "https://kubernetes.default.svc", MetadataCacheTTL: cacheTTL, AuthorizationCacheTTL: cacheTTL},
 		Events:   mgr.GetEventRecorder("maas-modelpolicy-controller"), MaxConcurrentReconciles: 2,
 	}
