@@ -8,6 +8,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -45,6 +46,9 @@ const (
 	unlimited = "186b3f0d964798dd"
 )
 
+// configurationPath is where a patch has the filter's configuration.
+var configurationPath = []string{"patch", "value", "typed_config", "value", "config", "configuration", "value"}
+
 // generatedObjects are a real EnvoyFilter and a real Limitador.
 func generatedObjects(t *testing.T) (envoyFilter, limitador *unstructured.Unstructured) {
 	t.Helper()
@@ -62,6 +66,19 @@ func generatedObjects(t *testing.T) (envoyFilter, limitador *unstructured.Unstru
 		} else {
 			limitador = o
 		}
+	}
+	// The generated time for Authorino is too short for a busy machine.
+	patches, _, err := unstructured.NestedSlice(envoyFilter.Object, "spec", "configPatches")
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := patches[0].(map[string]any)
+	configuration, _, _ := unstructured.NestedString(first, configurationPath...)
+	if err := errors.Join(
+		unstructured.SetNestedField(first, strings.Replace(configuration, `"200ms"`, `"20s"`, 1), configurationPath...),
+		unstructured.SetNestedSlice(envoyFilter.Object, patches, "spec", "configPatches"),
+	); err != nil {
+		t.Fatal(err)
 	}
 	envoyFilter.SetResourceVersion("1")
 	limitador.SetResourceVersion("1")
@@ -119,7 +136,9 @@ func engineStage(t *testing.T, generated ...*unstructured.Unstructured) *stage {
 	s := &stage{grpc: grpc.NewServer()}
 	s.model = func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
-		fmt.Fprintf(w, `{"path": %q, "original": %q, "users": %q, "usage": {"total_tokens": 60}}`, r.URL.Path, r.Header.Get("X-Envoy-Original-Path"), r.Header["X-User"])
+		_ = json.NewEncoder(w).Encode(map[string]any{
+			"path": r.URL.Path, "original": r.Header.Get("X-Envoy-Original-Path"), "users": r.Header["X-User"], "usage": map[string]int{"total_tokens": 60},
+		})
 	}
 	backend := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.model(w, r) }))
 	t.Cleanup(backend.Close)
@@ -259,32 +278,32 @@ func TestGeneratedConfigurationIsEnforced(t *testing.T) {
 		outcome      string
 		results      string
 	}{
-		"nobody":        {path: chat, status: 401, text: `{"error":"denied"}`, outcome: filter.OutcomeDenied, results: "auth-service:denied"},
-		"somebody else": {path: chat, header: authorization("no"), status: 403, text: `{"error":"denied"}`, outcome: filter.OutcomeDenied, results: "auth-service:denied"},
+		"nobody":        {path: chat, status: 401, text: `{"error":"denied"}`, outcome: filter.OutcomeDenied, results: "auth:denied"},
+		"somebody else": {path: chat, header: authorization("no"), status: 403, text: `{"error":"denied"}`, outcome: filter.OutcomeDenied, results: "auth:denied"},
 		"a caller": {
 			path: chat, header: authorization("alice/" + unlimited), status: 200, outcome: filter.OutcomePassed,
-			results: "auth-service:allowed ratelimit-check-service:skipped ratelimit-check-service:skipped ratelimit-check-service:within ratelimit-report-service:skipped ratelimit-report-service:skipped ratelimit-report-service:reported",
+			results: "auth:allowed check:skipped,skipped,within report:skipped,skipped,reported",
 		},
 		"the list of models, which no limit is for": {
 			path: "/llm/granite/v1/models", header: authorization("alice/" + hundred), status: 200, outcome: filter.OutcomePassed,
-			results: "auth-service:allowed ratelimit-check-service:skipped ratelimit-check-service:skipped ratelimit-check-service:skipped ratelimit-report-service:skipped ratelimit-report-service:skipped ratelimit-report-service:skipped",
+			results: "auth:allowed check:skipped,skipped,skipped report:skipped,skipped,skipped",
 		},
 		"its path in the query, which a limit is for": {
 			path: chat + "?x=/v1/models", header: authorization("bob/" + hundred), status: 200, outcome: filter.OutcomePassed,
-			results: "auth-service:allowed ratelimit-check-service:within ratelimit-check-service:skipped ratelimit-check-service:skipped ratelimit-report-service:reported ratelimit-report-service:skipped ratelimit-report-service:skipped",
+			results: "auth:allowed check:within,skipped,skipped report:reported,skipped,skipped",
 		},
 		"health of maas-api": {
 			method: "GET", path: "/maas-api/health", status: 200, outcome: filter.OutcomePassed,
-			results: "ratelimit-check-service:skipped auth-service:skipped ratelimit-report-service:skipped",
+			results: "check:skipped auth:skipped report:skipped",
 		},
-		"health by another method": {path: "/maas-api/health", status: 401, text: `{"error":"denied"}`, outcome: filter.OutcomeDenied, results: "ratelimit-check-service:skipped auth-service:denied"},
+		"health by another method": {path: "/maas-api/health", status: 401, text: `{"error":"denied"}`, outcome: filter.OutcomeDenied, results: "check:skipped auth:denied"},
 		"what only begins like a path of maas-api": {
-			path: "/maas-api/v1/modelsx", header: authorization("alice/" + hundred), status: 429, text: "Too Many Requests", outcome: filter.OutcomeLimited, results: "ratelimit-check-service:over",
+			path: "/maas-api/v1/modelsx", header: authorization("alice/" + hundred), status: 429, text: "Too Many Requests", outcome: filter.OutcomeLimited, results: "check:over",
 		},
 		"a route that nothing is generated for": {path: "/v1/subscriptions", status: 200, outcome: filter.OutcomeUnmatched},
 		"no route":                              {path: "/none", status: 404, text: noRoute, outcome: filter.OutcomeUnmatched},
 		"no route, but an action set for its path": {
-			path: "/llm/granite2", status: 401, text: `{"error":"denied"}`, outcome: filter.OutcomeDenied, results: "auth-service:denied",
+			path: "/llm/granite2", status: 401, text: `{"error":"denied"}`, outcome: filter.OutcomeDenied, results: "auth:denied",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -308,12 +327,20 @@ func TestGeneratedConfigurationIsEnforced(t *testing.T) {
 	}
 }
 
+// resultsOf lists the results of actions, those of one kind in a row together.
 func resultsOf(d filter.Decision) string {
-	var out []string
+	var out strings.Builder
+	last := ""
 	for _, s := range d.Steps {
-		out = append(out, s.Service+":"+s.Result)
+		kind := strings.TrimPrefix(s.Type, "ratelimit-")
+		if kind == last {
+			out.WriteString("," + s.Result)
+			continue
+		}
+		out.WriteString(" " + kind + ":" + s.Result)
+		last = kind
 	}
-	return strings.Join(out, " ")
+	return strings.TrimSpace(out.String())
 }
 
 func TestLimitsOfTheRealConfiguration(t *testing.T) {
@@ -380,7 +407,7 @@ func TestPathBeforeAndAfterTheRoute(t *testing.T) {
 	t.Parallel()
 	s := enforced(t)
 	got := s.call(t, http.MethodPost, chat+"?a=b", http.Header{"Authorization": {"Bearer alice/" + unlimited}, "X-User": {"root", "admin"}})
-	if want := `{"path": "/v1/chat/completions", "original": "/llm/granite/v1/chat/completions?a=b", "users": ["alice"], "usage": {"total_tokens": 60}}`; got.text != want {
+	if want := `{"original":"/llm/granite/v1/chat/completions?a=b","path":"/v1/chat/completions","usage":{"total_tokens":60},"users":["alice"]}`; got.text != want {
 		t.Errorf("the model sees %s, want %s", got.text, want)
 	}
 	if len(s.scopes) != 1 || len(s.scopes[0]) != 64 {
@@ -474,7 +501,6 @@ func create(t *testing.T, in dynamic.ResourceInterface, o *unstructured.Unstruct
 
 func TestConfigurationThatCannotBeExecuted(t *testing.T) {
 	t.Parallel()
-	value := []string{"patch", "value", "typed_config", "value", "config", "configuration", "value"}
 	change := func(t *testing.T, o *unstructured.Unstructured, edit func(map[string]any), list ...string) {
 		t.Helper()
 		all, _, err := unstructured.NestedSlice(o.Object, list...)
@@ -491,10 +517,10 @@ func TestConfigurationThatCannotBeExecuted(t *testing.T) {
 		want         string
 	}{
 		"an unknown function": {patch: func(p map[string]any) {
-			text, _, _ := unstructured.NestedString(p, value...)
-			_ = unstructured.SetNestedField(p, strings.ReplaceAll(text, "endsWith", "endswith"), value...)
+			text, _, _ := unstructured.NestedString(p, configurationPath...)
+			_ = unstructured.SetNestedField(p, strings.ReplaceAll(text, "endsWith", "endswith"), configurationPath...)
 		}, want: "endswith"},
-		"no text":              {patch: func(p map[string]any) { unstructured.RemoveNestedField(p, value...) }, want: "no configuration"},
+		"no text":              {patch: func(p map[string]any) { unstructured.RemoveNestedField(p, configurationPath...) }, want: "no configuration"},
 		"an unknown limit":     {limit: func(l map[string]any) { l["burst"] = "1" }, want: "burst"},
 		"a limit that is none": {limit: func(l map[string]any) { l["conditions"] = []any{"auth.identity"} }, want: "undeclared reference"},
 	} {
@@ -531,7 +557,7 @@ func TestServicesThatAreDown(t *testing.T) {
 	}
 	s.grpc.Stop()
 	got := s.call(t, http.MethodPost, chat, http.Header{"Authorization": {"Bearer alice/" + hundred}, "X-Request-Id": {"r"}})
-	if d := s.decision(t, "r"); got.status != http.StatusInternalServerError || got.text != "Internal Server Error." || resultsOf(d) != "auth-service:failed" {
+	if d := s.decision(t, "r"); got.status != http.StatusInternalServerError || got.text != "Internal Server Error." || resultsOf(d) != "auth:failed" {
 		t.Errorf("status %d (%s) without an authorization server: %+v", got.status, got.text, d)
 	}
 }

@@ -30,11 +30,12 @@ func TestAuthorizationServerIsAskedAboutTheRequestAsItCame(t *testing.T) {
 	}
 	got := s.asked[0].GetAttributes()
 	h := got.GetRequest().GetHttp()
-	if got.GetContextExtensions()["host"] != "the-scope" || len(got.GetContextExtensions()) != 1 {
-		t.Errorf("context extensions %v", got.GetContextExtensions())
+	if diff := cmp.Diff(map[string]string{"host": "the-scope"}, got.GetContextExtensions()); diff != "" {
+		t.Errorf("context extensions (-want +got):\n%s", diff)
 	}
-	if h.GetMethod() != "POST" || h.GetHost() != "a.example.com:8443" || h.GetPath() != "/shop/cart?x=/v1/models" || h.GetScheme() != "https" || h.GetProtocol() != "HTTP/1.1" {
-		t.Errorf("request %v", h)
+	facts := []string{h.GetMethod(), h.GetHost(), h.GetPath(), h.GetScheme(), h.GetProtocol(), got.GetRequest().GetTime().AsTime().String(), got.GetSource().GetAddress().GetSocketAddress().GetAddress()}
+	if diff := cmp.Diff([]string{"POST", "a.example.com:8443", "/shop/cart?x=/v1/models", "https", "HTTP/1.1", request().Time.String(), "127.0.0.1:4444"}, facts); diff != "" {
+		t.Errorf("request (-want +got):\n%s", diff)
 	}
 	want := map[string]string{
 		":authority": "a.example.com:8443", ":path": "/shop/cart?x=/v1/models", ":method": "POST", ":scheme": "https",
@@ -42,12 +43,6 @@ func TestAuthorizationServerIsAskedAboutTheRequestAsItCame(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, h.GetHeaders()); diff != "" {
 		t.Errorf("headers (-want +got):\n%s", diff)
-	}
-	if a := got.GetSource().GetAddress().GetSocketAddress(); a.GetAddress() != "127.0.0.1:4444" || a.GetPortValue() != 4444 {
-		t.Errorf("source %v", a)
-	}
-	if got.GetRequest().GetTime().AsTime() != request().Time {
-		t.Errorf("time %v", got.GetRequest().GetTime())
 	}
 	fields := got.GetMetadataContext().GetFilterMetadata()["io.kuadrant.metrics.labels"].AsMap()
 	if diff := cmp.Diff(map[string]any{"path": "/shop/cart", "user": map[string]any{"cel_expr": "auth.identity.name"}}, fields); diff != "" {

@@ -4,6 +4,7 @@
 package filter
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/google/cel-go/cel"
 	"github.com/google/cel-go/common/ast"
+	"github.com/google/cel-go/common/operators"
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/ref"
 	"github.com/google/cel-go/ext"
@@ -65,14 +67,14 @@ const maxKnown = 20_000
 
 // NewExpressions makes an empty set.
 func NewExpressions() (*Expressions, error) {
-	options := []cel.EnvOption{
+	roots := make([]cel.EnvOption, 0, len(attributes))
+	for root := range attributes {
+		roots = append(roots, cel.Variable(root, cel.DynType))
+	}
+	env, err := cel.NewEnv(append(roots,
 		ext.Strings(ext.StringsVersion(2)), cel.Variable("auth", cel.DynType), cel.Variable(replyVariable, cel.MapType(cel.StringType, cel.DynType)),
 		cel.Macros(parser.NewGlobalMacro(replyFunction, 1, expandReply)),
-	}
-	for root := range attributes {
-		options = append(options, cel.Variable(root, cel.DynType))
-	}
-	env, err := cel.NewEnv(options...)
+	)...)
 	if err != nil {
 		return nil, fmt.Errorf("make the environment of the filter: %w", err)
 	}
@@ -85,7 +87,7 @@ func expandReply(factory parser.ExprHelper, _ ast.Expr, args []ast.Expr) (ast.Ex
 	if args[0].Kind() != ast.LiteralKind || args[0].AsLiteral().Type() != types.StringType {
 		return nil, factory.NewError(args[0].ID(), replyFunction+" takes a literal text")
 	}
-	return factory.NewCall("_[_]", factory.NewIdent(replyVariable), args[0]), nil
+	return factory.NewCall(operators.Index, factory.NewIdent(replyVariable), args[0]), nil
 }
 
 // predicate compiles an expression that must yield a boolean.
@@ -127,43 +129,51 @@ func (e *Expressions) compile(text string, predicate bool) (*expression, error) 
 // inspect collects what is asked of the reply and refuses functions and attributes
 // that are not known: a request must not be judged by something that is never there.
 func (x *expression) inspect(root ast.Expr) (err error) {
-	inner := map[int64]bool{} // Operands that are part of something already judged.
-	refuse := func(format string, args ...any) {
-		if err == nil {
-			err = fmt.Errorf(format, args...)
-		}
-	}
+	judged := map[int64]bool{} // Roots of attributes.
 	ast.PreOrderVisit(root, ast.NewExprVisitor(func(e ast.Expr) {
+		var fault error
 		switch e.Kind() {
 		case ast.CallKind:
-			call := e.AsCall()
-			name := call.FunctionName()
-			if !isOperator(name) && !slices.Contains(functions, name) {
-				refuse("the function %q is not known", name)
-			}
-			if args := call.Args(); name == "_[_]" && args[0].Kind() == ast.IdentKind && args[0].AsIdent() == replyVariable {
-				if pointer := string(args[1].AsLiteral().(types.String)); !slices.Contains(x.reply, pointer) {
-					x.reply = append(x.reply, pointer)
-				}
-			}
+			fault = x.inspectCall(e.AsCall())
 		case ast.SelectKind:
-			operand := e.AsSelect().Operand()
-			if operand.Kind() != ast.IdentKind {
-				return
-			}
-			if known, ok := attributes[operand.AsIdent()]; ok {
-				inner[operand.ID()] = true
-				if field := e.AsSelect().FieldName(); !slices.Contains(known, field) {
-					refuse("the attribute %s.%s is not known", operand.AsIdent(), field)
-				}
-			}
+			fault = inspectSelect(e.AsSelect(), judged)
 		case ast.IdentKind:
-			if _, ok := attributes[e.AsIdent()]; ok && !inner[e.ID()] {
-				refuse("%s is used as a whole: name its attributes", e.AsIdent())
+			if _, ok := attributes[e.AsIdent()]; ok && !judged[e.ID()] {
+				fault = fmt.Errorf("%s is used as a whole: name its attributes", e.AsIdent())
 			}
 		}
+		err = cmp.Or(err, fault)
 	}))
 	return err
+}
+
+func (x *expression) inspectCall(call ast.CallExpr) error {
+	name := call.FunctionName()
+	if !isOperator(name) && !slices.Contains(functions, name) {
+		return fmt.Errorf("the function %q is not known", name)
+	}
+	if args := call.Args(); name == operators.Index && args[0].Kind() == ast.IdentKind && args[0].AsIdent() == replyVariable {
+		if pointer, ok := args[1].AsLiteral().(types.String); ok && !slices.Contains(x.reply, string(pointer)) {
+			x.reply = append(x.reply, string(pointer))
+		}
+	}
+	return nil
+}
+
+func inspectSelect(s ast.SelectExpr, judged map[int64]bool) error {
+	root := s.Operand()
+	if root.Kind() != ast.IdentKind {
+		return nil
+	}
+	known, ok := attributes[root.AsIdent()]
+	if !ok {
+		return nil
+	}
+	judged[root.ID()] = true
+	if !slices.Contains(known, s.FieldName()) {
+		return fmt.Errorf("the attribute %s.%s is not known", root.AsIdent(), s.FieldName())
+	}
+	return nil
 }
 
 // isOperator tells the names of operators, and of what macros expand to.

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -71,8 +72,8 @@ func allowing(t *testing.T, metadata map[string]any, headers ...string) *server 
 		t.Fatal(err)
 	}
 	ok := &authv3.OkHttpResponse{}
-	for i := 0; i < len(headers); i += 2 {
-		ok.Headers = append(ok.Headers, &corev3.HeaderValueOption{Header: &corev3.HeaderValue{Key: headers[i], Value: headers[i+1]}})
+	for pair := range slices.Chunk(headers, 2) {
+		ok.Headers = append(ok.Headers, &corev3.HeaderValueOption{Header: &corev3.HeaderValue{Key: pair[0], Value: pair[1]}})
 	}
 	return &server{answer: func(*authv3.CheckRequest) (*authv3.CheckResponse, error) {
 		return &authv3.CheckResponse{HttpResponse: &authv3.CheckResponse_OkResponse{OkResponse: ok}, DynamicMetadata: md}, nil

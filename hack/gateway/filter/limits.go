@@ -47,31 +47,17 @@ func (s *Stream) report(a *action, step *Step) error {
 	return nil
 }
 
-// ask fills in what the limiter is asked. One expression that fails fails it all, as
-// the filter makes one message of one expression.
+// ask fills in what the limiter is asked. Nothing is if one expression fails, as the
+// filter makes its message by a single one.
 func (s *Stream) ask(a *action, step *Step) (domain string, err error) {
-	domain, step.Hits = a.scope, 1
+	domain = a.scope
 	if a.domain != nil {
-		value, err := a.domain.eval(s)
-		if err != nil {
+		if domain, err = (entry{key: keyDomain, value: a.domain}).text(s); err != nil {
 			return "", err
 		}
-		text, ok := value.(types.String)
-		if !ok {
-			return "", fmt.Errorf("%s is of type %s", keyDomain, value.Type().TypeName())
-		}
-		domain = string(text)
 	}
-	if a.hits != nil {
-		value, err := a.hits.eval(s)
-		if err != nil {
-			return "", err
-		}
-		number, ok := value.(types.Uint)
-		if !ok || number > math.MaxUint32 {
-			return "", fmt.Errorf("%s is no number of 32 bits", keyHits)
-		}
-		step.Hits = uint64(number)
+	if step.Hits, err = a.hitsOf(s); err != nil {
+		return "", err
 	}
 	first, labels := map[string]string{}, map[string]string{}
 	for _, b := range a.blocks {
@@ -99,6 +85,22 @@ func (s *Stream) ask(a *action, step *Step) (domain string, err error) {
 		}
 	}
 	return domain, nil
+}
+
+// hitsOf is what the call counts for.
+func (a *action) hitsOf(s *Stream) (uint64, error) {
+	if a.hits == nil {
+		return 1, nil
+	}
+	value, err := a.hits.eval(s)
+	if err != nil {
+		return 0, err
+	}
+	number, ok := value.(types.Uint)
+	if !ok || number > math.MaxUint32 {
+		return 0, fmt.Errorf("%s is no number of 32 bits", keyHits)
+	}
+	return uint64(number), nil
 }
 
 // text is the value of an entry.

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -42,21 +43,29 @@ func TestExhaustedLimit(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, answer := b.plugin.Begin(t.Context(), b.services, request())
-	if answer == nil || answer.Status != http.StatusTooManyRequests || answer.Body != "Too Many Requests\n" || len(answer.Header) != 0 {
-		t.Fatalf("answer %+v", answer)
+	want := &Answer{Status: http.StatusTooManyRequests, Body: "Too Many Requests\n", outcome: OutcomeLimited}
+	if diff := cmp.Diff(want, answer, cmp.AllowUnexported(Answer{})); diff != "" {
+		t.Fatalf("answer (-want +got):\n%s", diff)
 	}
 	d := b.last(t)
 	if results(d) != "auth:allowed check:over" || d.Outcome != OutcomeLimited || d.Status != http.StatusTooManyRequests {
 		t.Errorf("%s: %+v", results(d), d)
 	}
-	use := d.Steps[1].Limits[0]
-	if !use.Over || use.Value != 10 || use.Max != 10 || use.Name != "tokens" || use.Variables[`descriptors[0]["auth.identity.name"]`] != "alice" || use.Ends == nil {
-		t.Errorf("recorded limit %+v", use)
+	wantUse := []limiter.Use{{
+		Namespace: "shop/route", Name: "tokens", Max: 10, Seconds: 60, Value: 10, Over: true,
+		Variables: map[string]string{`descriptors[0]["auth.identity.name"]`: "alice"}, Ends: new(b.time.Add(time.Minute)),
+	}}
+	if diff := cmp.Diff(wantUse, d.Steps[1].Limits); diff != "" {
+		t.Errorf("recorded limit (-want +got):\n%s", diff)
 	}
-	get := request()
-	get.Method = "GET"
-	if _, answer := b.plugin.Begin(t.Context(), b.services, get); answer != nil {
-		t.Errorf("a request that the limit is not for: %+v", answer)
+}
+
+func TestLimitThatIsNotForARequest(t *testing.T) {
+	t.Parallel()
+	client := allowing(t, map[string]any{"identity": map[string]any{"name": "alice"}}).client(t)
+	b := benchWith(t, one(`{"service": "auth", "scope": "s"}, `+pair("", "request.method == 'GET'")), client, tokens(0))
+	if _, answer := b.plugin.Begin(t.Context(), b.services, request()); answer != nil {
+		t.Errorf("answer %+v", answer)
 	}
 	if got := results(b.last(t)); got != "auth:allowed check:skipped" {
 		t.Error(got)

@@ -12,8 +12,9 @@ import (
 	"testing/iotest"
 )
 
-// reading is a request that has passed, with the reply to it.
-func reading(t *testing.T, service string, largest uint64, contentType string, body io.Reader) (*bench, *http.Response) {
+// reading is a request that has passed, with the body of the reply to it as the client
+// gets it.
+func reading(t *testing.T, service string, largest uint64, contentType string, body io.Reader) (*bench, io.ReadCloser) {
 	t.Helper()
 	client := allowing(t, map[string]any{"identity": map[string]any{"name": "alice"}}).client(t)
 	b := benchWith(t, one(`{"service": "auth", "scope": "s"}, `+pair(service, "true")), client, tokens(largest))
@@ -23,7 +24,7 @@ func reading(t *testing.T, service string, largest uint64, contentType string, b
 	}
 	response := &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {contentType}}, Body: io.NopCloser(body), ContentLength: -1}
 	stream.Reply(response)
-	return b, response
+	return b, response.Body
 }
 
 const (
@@ -66,24 +67,37 @@ func TestUsageOfReplies(t *testing.T) {
 			for pieces, reader := range map[string]func(io.Reader) io.Reader{
 				"at once": func(r io.Reader) io.Reader { return r }, "byte by byte": iotest.OneByteReader, "with its end": iotest.DataErrReader,
 			} {
-				b, response := reading(t, "", 1000, tc.kind, reader(strings.NewReader(tc.body)))
-				got, err := io.ReadAll(response.Body)
+				b, reply := reading(t, "", 1000, tc.kind, reader(strings.NewReader(tc.body)))
+				got, err := io.ReadAll(reply)
 				if err != nil || string(got) != tc.body {
 					t.Fatalf("%s: the client reads %q (%v)", pieces, got, err)
 				}
-				counters, d := b.services.Limiter.Counters(), b.last(t)
-				if tc.want == 0 {
-					if len(counters) != 0 || results(d) != "auth:allowed check:within report:failed" || !strings.Contains(d.Steps[2].Error, "/usage/total_tokens") && !strings.Contains(d.Steps[2].Error, "uint(") {
-						t.Errorf("%s: counters %+v, %s: %+v", pieces, counters, results(d), d.Steps[2])
-					}
-				} else if len(counters) != 1 || counters[0].Value != tc.want || results(d) != "auth:allowed check:within report:reported" {
-					t.Errorf("%s: counters %+v, %s", pieces, counters, results(d))
-				}
-				if d.Reply != ReplyComplete || d.Status != http.StatusOK || d.Outcome != OutcomePassed {
-					t.Errorf("%s: decision %+v", pieces, d)
-				}
+				b.mustHaveReported(t, pieces, tc.want)
 			}
 		})
+	}
+}
+
+// mustHaveReported compares what a complete reply has left behind; 0 stands for a
+// report that was not possible.
+func (b *bench) mustHaveReported(t *testing.T, how string, want uint64) {
+	t.Helper()
+	counters, d := b.services.Limiter.Counters(), b.last(t)
+	if d.Reply != ReplyComplete || d.Status != http.StatusOK || d.Outcome != OutcomePassed {
+		t.Errorf("%s: decision %+v", how, d)
+	}
+	if want > 0 {
+		if len(counters) != 1 || counters[0].Value != want || results(d) != "auth:allowed check:within report:reported" {
+			t.Errorf("%s: counters %+v, %s", how, counters, results(d))
+		}
+		return
+	}
+	if len(counters) != 0 || results(d) != "auth:allowed check:within report:failed" {
+		t.Errorf("%s: counters %+v, %s", how, counters, results(d))
+		return
+	}
+	if e := d.Steps[2].Error; !strings.Contains(e, "/usage/total_tokens") && !strings.Contains(e, "uint(") {
+		t.Errorf("%s: error %q", how, e)
 	}
 }
 
@@ -106,10 +120,10 @@ var streamed = []string{"data: {\"usage\":{\"total_tokens\":5}}\n\n", "data: {\"
 
 func TestPiecesPassAsTheyCome(t *testing.T) {
 	t.Parallel()
-	b, response := reading(t, "", 1000, inSSE, &piecewise{streamed, io.EOF})
+	b, reply := reading(t, "", 1000, inSSE, &piecewise{streamed, io.EOF})
 	buffer := make([]byte, 1000)
 	for i, want := range streamed {
-		n, err := response.Body.Read(buffer)
+		n, err := reply.Read(buffer)
 		if err != nil || string(buffer[:n]) != want {
 			t.Fatalf("piece %d is %q (%v)", i, buffer[:n], err)
 		}
@@ -117,13 +131,13 @@ func TestPiecesPassAsTheyCome(t *testing.T) {
 			t.Fatalf("something is reported after piece %d", i)
 		}
 	}
-	if _, err := response.Body.Read(buffer); !errors.Is(err, io.EOF) {
+	if _, err := reply.Read(buffer); !errors.Is(err, io.EOF) {
 		t.Fatal(err)
 	}
 	if c := b.services.Limiter.Counters(); len(c) != 1 || c[0].Value != 12 {
 		t.Errorf("counters %+v before the client sees the end", c)
 	}
-	if err := response.Body.Close(); err != nil || b.last(t).Reply != ReplyComplete {
+	if err := reply.Close(); err != nil || b.last(t).Reply != ReplyComplete {
 		t.Errorf("the reply is %s (%v)", b.last(t).Reply, err)
 	}
 }
@@ -147,9 +161,9 @@ func TestReplyThatIsBrokenOff(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b, response := reading(t, "", 1000, inSSE, &piecewise{streamed, reset})
-			read(t, response.Body)
-			if err := response.Body.Close(); err != nil {
+			b, reply := reading(t, "", 1000, inSSE, &piecewise{streamed, reset})
+			read(t, reply)
+			if err := reply.Close(); err != nil {
 				t.Fatal(err)
 			}
 			d := b.last(t)
@@ -163,12 +177,12 @@ func TestReplyThatIsBrokenOff(t *testing.T) {
 // A budget that is used up while a reply runs changes nothing for it.
 func TestBudgetNeverBreaksARunningReply(t *testing.T) {
 	t.Parallel()
-	b, response := reading(t, "", 10, inSSE, &piecewise{streamed, io.EOF})
+	b, reply := reading(t, "", 10, inSSE, &piecewise{streamed, io.EOF})
 	b.services.Limiter.Reset()
 	if _, err := b.services.Limiter.Report("shop/route", []map[string]string{{"limit.a": "1", "auth.identity.name": "alice"}}, 100); err != nil {
 		t.Fatal(err)
 	}
-	got, err := io.ReadAll(response.Body)
+	got, err := io.ReadAll(reply)
 	if err != nil || string(got) != strings.Join(streamed, "") {
 		t.Errorf("the client reads %q (%v)", got, err)
 	}
@@ -182,9 +196,9 @@ func TestReportThatFails(t *testing.T) {
 	for service, wantError := range map[string]error{"": nil, "strict-": errBroken} {
 		t.Run(service+"report", func(t *testing.T) {
 			t.Parallel()
-			b, response := reading(t, service, 1000, inJSON, strings.NewReader(`{"usage": {"total_tokens": 12}}`))
+			b, reply := reading(t, service, 1000, inJSON, strings.NewReader(`{"usage": {"total_tokens": 12}}`))
 			b.services.Limiter.SetDown(true)
-			if _, err := io.ReadAll(response.Body); !errors.Is(err, wantError) {
+			if _, err := io.ReadAll(reply); !errors.Is(err, wantError) {
 				t.Errorf("error %v, want %v", err, wantError)
 			}
 			d := b.last(t)

@@ -72,7 +72,9 @@ func (p *Plugin) Begin(ctx context.Context, services Services, r *Request) (*Str
 	}
 	set, err := p.find(s)
 	if err != nil {
-		return s, s.ended(internalError(), err)
+		answer := internalError()
+		s.ended(answer, err)
+		return s, answer
 	}
 	if set == nil {
 		s.decision.Outcome = OutcomeUnmatched
@@ -87,7 +89,8 @@ func (p *Plugin) Begin(ctx context.Context, services Services, r *Request) (*Str
 		}
 		if answer := s.run(ctx, a); answer != nil {
 			s.late = nil
-			return s, s.ended(answer, nil)
+			s.ended(answer, nil)
+			return s, answer
 		}
 	}
 	s.decision.Outcome = OutcomePassed
@@ -95,13 +98,12 @@ func (p *Plugin) Begin(ctx context.Context, services Services, r *Request) (*Str
 	return s, nil
 }
 
-func (s *Stream) ended(answer *Answer, err error) *Answer {
+func (s *Stream) ended(answer *Answer, err error) {
 	s.decision.Outcome, s.decision.Status = answer.outcome, answer.Status
 	if err != nil {
 		s.decision.Error = err.Error()
 	}
 	s.services.Recorder.add(s.decision)
-	return answer
 }
 
 func internalError() *Answer {

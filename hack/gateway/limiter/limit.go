@@ -111,7 +111,7 @@ func (l *limit) resolve(descriptors []map[string]string) (values map[string]stri
 	for i, condition := range l.conditions {
 		value, found, err := evaluate(condition, input)
 		if err != nil {
-			return nil, false, fmt.Errorf("condition %q: %w", l.Spec.Conditions[i], err)
+			return nil, false, fmt.Errorf("condition %q: %w", l.Conditions[i], err)
 		}
 		if !found || value != types.True {
 			return nil, false, nil

@@ -107,7 +107,7 @@ func (l *Limiter) Configure(specs []Spec) (notes []string, err error) {
 func (l *Limiter) Check(namespace string, descriptors []map[string]string) (over bool, uses []Use, err error) {
 	err = l.each(namespace, descriptors, func(limit *limit, values map[string]string) {
 		use := l.use(limit, values)
-		use.Over = use.Value+1 > limit.MaxValue
+		use.Over = use.Value >= limit.MaxValue // That is: with one more it is exceeded.
 		over = over || use.Over
 		uses = append(uses, use)
 	})
