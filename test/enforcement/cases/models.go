@@ -208,7 +208,7 @@ func (s *Side) await(ctx context.Context) error {
 			return err
 		}
 	}
-	for _, m := range s.guarded() {
+	for _, m := range s.Guarded() {
 		for kind, key := range m.Policies() {
 			if kind == kuadrant.TokenRateLimitPolicy && (m == s.Models.Contested || m == s.Models.Unpaid) {
 				continue
@@ -221,8 +221,8 @@ func (s *Side) await(ctx context.Context) error {
 	return nil
 }
 
-// guarded are the models that have an AuthPolicy of their own.
-func (s *Side) guarded() []world.Model {
+// Guarded are the models that have an AuthPolicy of their own.
+func (s *Side) Guarded() []world.Model {
 	m := s.Models
 	all := []world.Model{m.Granite, m.Open, m.Several, m.Unpaid, m.Contested, m.Leaving, m.Longer, m.Below, m.Abroad, m.Late, m.Early}
 	if s.messages() {

@@ -122,6 +122,21 @@ func (t *Tenant) await(ctx context.Context) error {
 	})
 }
 
+// MaaSAPIPolicy is the AuthPolicy of the route to the tenant's maas-api.
+func (t *Tenant) MaaSAPIPolicy() types.NamespacedName {
+	return builder.Key(installation.Namespace, t.Names.MaaSAPIAuthPolicy())
+}
+
+// GatewayPolicy is the AuthPolicy of the tenant's Gateway itself.
+func (t *Tenant) GatewayPolicy() types.NamespacedName {
+	return builder.Key(t.Gateway.Namespace, t.Names.GatewayDefaultAuth())
+}
+
+// GatewayLimits is the TokenRateLimitPolicy of the tenant's Gateway itself.
+func (t *Tenant) GatewayLimits() types.NamespacedName {
+	return builder.Key(t.Gateway.Namespace, t.Names.GatewayDefaultDeny())
+}
+
 // service is the tenant's maas-api.
 func (t *Tenant) service() workload.ServicePort {
 	return workload.ServicePort{Namespace: installation.Namespace, Name: t.Names.MaaSAPI(), Port: installation.MaaSAPIPort}

@@ -1,0 +1,44 @@
+// Copyright The maas-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package mutation
+
+import "strings"
+
+// twins are the rules that refuse the same requests as another one, for another reason:
+// a request passes only when all of them are missing. Rules are those of Mutants.
+func twins(policy, rule string) []string {
+	if policy == "model" {
+		return modelTwins[rule]
+	}
+	return nil
+}
+
+var modelTwins = map[string][]string{
+	// A key that is not valid gets no subscription chosen, because of the condition.
+	"authorization/auth-valid":         {"metadata/subscription-info/when"},
+	"authorization/auth-valid/1":       {"metadata/subscription-info/when"},
+	"metadata/subscription-info/when":  {"authorization/auth-valid"},
+	"authorization/subscription-valid": {"authorization/require-group-membership"},
+	"authorization/subject-allowed":    {"authorization/require-group-membership"},
+	"authorization/oidc-username-safe": {"authorization/subject-allowed"},
+	"authorization/oidc-client-bound":  {"authorization/subject-allowed"},
+}
+
+// equivalent is why nothing can be different without a rule; empty if there is no
+// reason.
+func equivalent(policy, rule string) string {
+	for _, e := range equivalents {
+		if (e.policy == "" || e.policy == policy) && strings.HasPrefix(rule, e.rule) {
+			return e.why
+		}
+	}
+	return ""
+}
+
+// equivalents are rules that change nothing which a caller, a model or telemetry could
+// see, by the beginnings of their names.
+var equivalents = []struct{ policy, rule, why string }{
+	{"", "response/unauthenticated/code", "401 is what Authorino answers anyway"},
+	{"", "response/unauthorized/code", "403 is what Authorino answers anyway"},
+}

@@ -1,0 +1,134 @@
+// Copyright The maas-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package mutation
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+
+	"github.com/opendatahub-io/maas-operator/test/enforcement/cases"
+)
+
+var _ = Describe("Of the AuthPolicy", func() {
+	It("of a model each rule is missed by a case", func(ctx SpecContext) { judge(ctx, models()) }, SpecTimeout(targetTimeout))
+	It("of maas-api each rule is missed by a case", func(ctx SpecContext) { judge(ctx, service()) }, SpecTimeout(targetTimeout))
+	It("of a Gateway each rule is missed by a case", func(ctx SpecContext) {
+		t := gateway()
+		judge(ctx, t)
+		judgeGatewayLimits(ctx, t)
+	}, SpecTimeout(targetTimeout))
+})
+
+// judge takes each rule out of the target's policies. Those that nothing misses are
+// failures, all told at the end.
+func judge(ctx context.Context, t *target) {
+	GinkgoHelper()
+	t.read(ctx)
+	t.apply(ctx)
+	Expect(t.failures(ctx, nil, 0)).To(BeEmpty(), "with all of its rules")
+	all := t.mutants()
+	var survivors []string
+	for _, m := range all {
+		line := row{policy: t.name, rule: m.Rule}
+		t.apply(ctx, m)
+		failed := t.failures(ctx, nil, 1)
+		if len(failed) == 0 {
+			line.with, failed = t.withTwins(ctx, m, all)
+		}
+		switch {
+		case len(failed) > 0:
+			f := failed[0]
+			line.noticed, line.what, line.wanted, line.got = f.name, f.problem.What, f.problem.Want, f.problem.Got
+		default:
+			if line.equivalent = equivalent(t.name, m.Rule); line.equivalent == "" {
+				survivors = append(survivors, m.Rule)
+			}
+			line.with = nil
+		}
+		results.add(line)
+		GinkgoWriter.Printf("%s without %s (and %v): %s %s\n", t.name, m.Rule, line.with, line.noticed, line.equivalent)
+	}
+	t.restore(ctx)
+	Expect(survivors).To(BeEmpty(), "rules of "+t.name+" that nothing misses")
+}
+
+// failure is a case that is not as it must be.
+type failure struct {
+	name    string
+	problem cases.Problem
+}
+
+// failures runs the cases of the target, without some, until so many failed; 0: all.
+func (t *target) failures(ctx context.Context, except []string, most int) []failure {
+	GinkgoHelper()
+	var failed []failure
+	for _, c := range cases.All() {
+		if c.At != t.at || !c.Holds(cases.DefaultTenant) || slices.Contains(except, c.Name) {
+			continue
+		}
+		_, problems, err := c.Run(ctx, fixture.Default)
+		Expect(err).NotTo(HaveOccurred())
+		if len(problems) > 0 {
+			failed = append(failed, failure{c.Name, problems[0]})
+		}
+		if most > 0 && len(failed) >= most {
+			break
+		}
+	}
+	return failed
+}
+
+// withTwins takes the rules out too that refuse the same requests for another reason.
+// What is missed without those alone does not count.
+func (t *target) withTwins(ctx context.Context, m Mutant, all []Mutant) (names []string, failed []failure) {
+	GinkgoHelper()
+	names = twins(t.name, m.Rule)
+	if len(names) == 0 {
+		return nil, nil
+	}
+	var others []Mutant
+	for _, o := range all {
+		if slices.Contains(names, o.Rule) {
+			others = append(others, o)
+		}
+	}
+	Expect(others).To(HaveLen(len(names)), "twins of %s: %s", m.Rule, strings.Join(names, ", "))
+	t.apply(ctx, others...)
+	var known []string
+	for _, f := range t.failures(ctx, nil, 0) {
+		known = append(known, f.name)
+	}
+	t.apply(ctx, append(others, m)...)
+	return names, t.failures(ctx, known, 1)
+}
+
+// judgeGatewayLimits takes the Gateway's own limits away. While its AuthPolicy denies
+// everything they have nothing to do; without that rule, nothing passes for them.
+func judgeGatewayLimits(ctx context.Context, t *target) {
+	GinkgoHelper()
+	const deny = "authorization/deny-all"
+	t.apply(ctx, without("rules", "authorization", "deny-all"))
+	var known []failure
+	for _, f := range t.failures(ctx, nil, 0) {
+		Expect(f.problem.Got).NotTo(Equal("200"), "with its limits nothing passes: %s", f.name)
+		known = append(known, f)
+	}
+	back := removeGatewayLimits(ctx)
+	var passed []failure
+	for _, f := range t.failures(ctx, nil, 0) {
+		if f.problem.Got == "200" {
+			passed = append(passed, f)
+		}
+	}
+	Expect(known).NotTo(BeEmpty())
+	Expect(passed).NotTo(BeEmpty(), "requests that pass when neither the policy nor the limits of the Gateway refuse them")
+	f := passed[0]
+	results.add(row{policy: "gateway limits", rule: "deny-all-by-default", with: []string{deny}, noticed: f.name, what: f.problem.What, wanted: f.problem.Want, got: f.problem.Got})
+	back(ctx)
+	t.restore(ctx)
+}

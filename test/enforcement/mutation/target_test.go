@@ -1,0 +1,176 @@
+// Copyright The maas-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package mutation
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/opendatahub-io/maas-operator/internal/kuadrant"
+	"github.com/opendatahub-io/maas-operator/test/enforcement/cases"
+	"github.com/opendatahub-io/maas-operator/test/enforcement/world"
+)
+
+// headerVersion is an answer's, by which the version of a policy is told from others.
+const headerVersion = "X-Policy-Version"
+
+// target is AuthPolicies that lose the same rule at the same time, since cases are
+// about each of them.
+type target struct {
+	name string
+	at   cases.Place
+	// guards are the policies, each with a request of nobody that it refuses.
+	guards []*guard
+	// versions is the number of those there were.
+	versions int
+}
+
+// guard is a policy.
+type guard struct {
+	key      types.NamespacedName
+	probe    world.Request
+	original *unstructured.Unstructured
+}
+
+// read remembers the policies as they are.
+func (t *target) read(ctx context.Context) {
+	GinkgoHelper()
+	for _, g := range t.guards {
+		g.original = kuadrant.New(kuadrant.AuthPolicy)
+		Expect(on.Admin.Get(ctx, g.key, g.original)).To(Succeed())
+	}
+}
+
+// effective is the part of a policy that counts.
+func effective(policy *unstructured.Unstructured) map[string]any {
+	spec, _ := policy.Object["spec"].(map[string]any)
+	if defaults, ok := spec["defaults"].(map[string]any); ok {
+		return defaults
+	}
+	return spec
+}
+
+// mutants are all that can be taken out of the target's policies. They are of one form,
+// but some have rules that others have not.
+func (t *target) mutants() []Mutant {
+	var all []Mutant
+	known := map[string]bool{}
+	for _, g := range t.guards {
+		proper := effective(g.original)
+		rules, _ := proper["rules"].(map[string]any)
+		for _, m := range Mutants(rules) {
+			if !known[m.Rule] {
+				known[m.Rule] = true
+				all = append(all, Mutant{Rule: m.Rule, Remove: func(proper map[string]any) {
+					if rules := at(proper, "rules"); rules != nil {
+						m.Remove(rules)
+					}
+				}})
+			}
+		}
+		if proper["when"] != nil {
+			all = append(all, without("when"))
+		}
+	}
+	return all
+}
+
+// apply puts the policies in force without some rules, and returns once the engines
+// decide by them.
+func (t *target) apply(ctx context.Context, mutants ...Mutant) {
+	GinkgoHelper()
+	t.versions++
+	version := fmt.Sprintf("%s-%d", t.name, t.versions)
+	for _, g := range t.guards {
+		g.put(ctx, func(proper map[string]any) {
+			for _, m := range mutants {
+				m.Remove(proper)
+			}
+			mark(at(proper, "rules", "response"), version)
+		})
+	}
+	for _, g := range t.guards {
+		g.awaitVersion(ctx, version)
+	}
+}
+
+// restore puts the policies in force as the operator wrote them.
+func (t *target) restore(ctx context.Context) {
+	GinkgoHelper()
+	for _, g := range t.guards {
+		g.put(ctx, func(map[string]any) {})
+	}
+	for _, g := range t.guards {
+		g.awaitVersion(ctx, "")
+	}
+}
+
+// mark has refusals tell the version.
+func mark(response map[string]any, version string) {
+	for _, refusal := range []string{"unauthenticated", "unauthorized"} {
+		part := at(response, refusal)
+		headers, _ := part["headers"].(map[string]any)
+		if headers == nil {
+			headers = map[string]any{}
+			part["headers"] = headers
+		}
+		headers[headerVersion] = map[string]any{"value": version}
+	}
+}
+
+// put replaces the spec of the policy by its original one after a change.
+func (g *guard) put(ctx context.Context, change func(proper map[string]any)) {
+	GinkgoHelper()
+	changed := g.original.DeepCopy()
+	change(effective(changed))
+	live := kuadrant.New(kuadrant.AuthPolicy)
+	live.SetNamespace(g.key.Namespace)
+	live.SetName(g.key.Name)
+	Expect(world.Change(ctx, on, live, func(o *unstructured.Unstructured) { o.Object["spec"] = changed.Object["spec"] })).To(Succeed())
+}
+
+// awaitVersion waits until Kuadrant enforces the policy as it is, and a request of
+// nobody is refused by that version.
+func (g *guard) awaitVersion(ctx context.Context, version string) {
+	GinkgoHelper()
+	Expect(on.AwaitEnforced(ctx, kuadrant.AuthPolicy, g.key)).To(Succeed())
+	Expect(world.Eventually(ctx, "version "+version+" of "+g.key.String(), func(ctx context.Context) error {
+		answer, err := on.Do(ctx, g.probe)
+		if err == nil && (answer.Status != http.StatusUnauthorized || answer.Header.Get(headerVersion) != version) {
+			err = fmt.Errorf("version %q: %s", answer.Header.Get(headerVersion), answer)
+		}
+		return err
+	})).To(Succeed())
+}
+
+// The targets, all of the default tenant: its models are of every kind.
+
+func models() *target {
+	s := fixture.Default
+	t := &target{name: "model", at: cases.ModelRoute}
+	for _, m := range s.Guarded() {
+		t.guards = append(t.guards, &guard{key: m.Policies()[kuadrant.AuthPolicy], probe: world.Request{Tenant: s.Tenant, Path: m.Path() + "/v1/models"}})
+	}
+	return t
+}
+
+func service() *target {
+	s := fixture.Default
+	return &target{name: "maas-api", at: cases.ServiceRoute, guards: []*guard{{
+		key: s.Tenant.MaaSAPIPolicy(), probe: world.Request{Tenant: s.Tenant, Path: "/v1/models"},
+	}}}
+}
+
+func gateway() *target {
+	s := fixture.Default
+	return &target{name: "gateway", at: cases.Elsewhere, guards: []*guard{{
+		key: s.Tenant.GatewayPolicy(), probe: world.Request{Tenant: s.Tenant, Path: s.Models.Stray.Path()},
+	}}}
+}
