@@ -38,6 +38,32 @@ type RateSet struct {
 // Unlimited tells whether the set holds no rate.
 func (s RateSet) Unlimited() bool { return s.Name == UnlimitedName }
 
+// Enforced are the rates that decide, in the order of Rates: of those whose windows
+// are equally long, however written, only the smallest. The rate limiter takes
+// limits that differ in nothing but their size for one, and would hold requests
+// against the first it was given (row B22).
+func (s RateSet) Enforced() []v1alpha1.TokenRateLimit {
+	smallest := make(map[int64]int, len(s.Rates))
+	seconds := make([]int64, len(s.Rates))
+	for i, rate := range s.Rates {
+		length, err := WindowSeconds(rate.Window)
+		if err != nil { // It was refused before; such a window is like no other.
+			length = -int64(i) - 1
+		}
+		seconds[i] = length
+		if least, seen := smallest[length]; !seen || rate.Limit < s.Rates[least].Limit {
+			smallest[length] = i
+		}
+	}
+	enforced := make([]v1alpha1.TokenRateLimit, 0, len(smallest))
+	for i, rate := range s.Rates {
+		if smallest[seconds[i]] == i {
+			enforced = append(enforced, rate)
+		}
+	}
+	return enforced
+}
+
 // RateSetOf validates a subscription's entry for a model and returns its rate
 // set. Windows are compared as written: 1m and 60s are different rates. The
 // error names the field and the bound.

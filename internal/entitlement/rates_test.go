@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 
 	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
@@ -16,6 +17,42 @@ import (
 
 func rate(limit int64, window string) v1alpha1.TokenRateLimit {
 	return v1alpha1.TokenRateLimit{Limit: limit, Window: window}
+}
+
+func TestEnforcedRates(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct{ rates, want []v1alpha1.TokenRateLimit }{
+		"windows of different lengths all count": {
+			rates: []v1alpha1.TokenRateLimit{rate(100, "1m"), rate(5000, "1h")},
+			want:  []v1alpha1.TokenRateLimit{rate(100, "1m"), rate(5000, "1h")},
+		},
+		"of one window the smallest decides": {
+			rates: []v1alpha1.TokenRateLimit{rate(100, "1m"), rate(20, "1m"), rate(50, "1m")},
+			want:  []v1alpha1.TokenRateLimit{rate(20, "1m")},
+		},
+		"windows are equal in seconds": {
+			rates: []v1alpha1.TokenRateLimit{rate(100, "1m"), rate(20, "60s"), rate(7, "1h"), rate(9, "60m"), rate(8, "3600s")},
+			want:  []v1alpha1.TokenRateLimit{rate(20, "60s"), rate(7, "1h")},
+		},
+		"equal limits are one": {
+			rates: []v1alpha1.TokenRateLimit{rate(5, "1m"), rate(5, "60s")},
+			want:  []v1alpha1.TokenRateLimit{rate(5, "1m")},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			set, err := entitlement.RateSetOf(&v1alpha1.ModelSubscription{TokenRateLimits: tc.rates})
+			if err != nil {
+				t.Fatal(err)
+			}
+			byText := cmpopts.SortSlices(func(a, b v1alpha1.TokenRateLimit) bool {
+				return a.Window < b.Window || a.Window == b.Window && a.Limit < b.Limit
+			})
+			if diff := cmp.Diff(tc.want, set.Enforced(), byText); diff != "" {
+				t.Errorf("enforced (-want +got):\n%s", diff)
+			}
+		})
+	}
 }
 
 func TestRateSetOf(t *testing.T) {

@@ -86,7 +86,7 @@ func limits(members []member, live Live) (written []values.TokenLimit, sizes Siz
 			return nil, Sizes{}, nil, err
 		}
 		limit := values.TokenLimit{Name: p.name, Predicate: clause + " && " + notDiscovery, Counters: p.counters}
-		for _, rate := range p.kept[0].set.Rates {
+		for _, rate := range p.kept[0].set.Enforced() {
 			limit.Rates = append(limit.Rates, values.TokenRate{Limit: rate.Limit, Window: rate.Window})
 		}
 		written = append(written, limit)

@@ -85,11 +85,11 @@ func TestLimits(t *testing.T) {
 			living:        []kuadrant.Limit{{Name: "tokens-100-per-1m", Predicate: goldID + discovery}},
 			want:          []values.TokenLimit{{Name: "tokens-100-per-1m", Rates: perMinute, Predicate: silverKey + discovery, Counters: legacyCounters}},
 		},
-		"windows count as they are written, and numbers sort as text": {
+		"windows count as they are written, numbers sort as text, and of one window the smallest limit decides": {
 			subscriptions: []model.Subscription{short("gold", rate(9, "1m"), rate(10, "1m"), rate(9, "1m")), short("silver", rate(9, "60s"), rate(10, "60s"))},
 			want: []values.TokenLimit{
-				{Name: "tokens-10-per-1m-9-per-1m", Rates: []values.TokenRate{{Limit: 10, Window: "1m"}, {Limit: 9, Window: "1m"}}, Predicate: goldID + discovery, Counters: shortCounters},
-				{Name: "tokens-10-per-60s-9-per-60s", Rates: []values.TokenRate{{Limit: 10, Window: "60s"}, {Limit: 9, Window: "60s"}}, Predicate: silverID + discovery, Counters: shortCounters},
+				{Name: "tokens-10-per-1m-9-per-1m", Rates: []values.TokenRate{{Limit: 9, Window: "1m"}}, Predicate: goldID + discovery, Counters: shortCounters},
+				{Name: "tokens-10-per-60s-9-per-60s", Rates: []values.TokenRate{{Limit: 9, Window: "60s"}}, Predicate: silverID + discovery, Counters: shortCounters},
 			},
 		},
 		"a suffix of other rates does not spread": {

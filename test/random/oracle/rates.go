@@ -10,11 +10,13 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
 )
 
-// rateSet is the distinct rates of an entry under their common name.
+// rateSet is the distinct rates of an entry under their common name, without those
+// that another one of an equally long window makes pointless.
 type rateSet struct {
 	name  string
 	rates []string
@@ -38,7 +40,33 @@ func ratesOf(e *v1alpha1.ModelSubscription) (rateSet, bool) {
 	}
 	slices.Sort(segments)
 	segments = slices.Compact(segments)
-	return rateSet{name: "tokens-" + strings.Join(segments, "-"), rates: segments}, len(segments) > 0
+	return rateSet{name: "tokens-" + strings.Join(segments, "-"), rates: strictest(segments)}, len(segments) > 0
+}
+
+// strictest leaves out each of the sorted rates beside which another one of an equally
+// long window is smaller, or as small and comes first.
+func strictest(segments []string) []string {
+	var left []string
+	for i, one := range segments {
+		pointless := false
+		for j, other := range segments {
+			limit, window := parts(one)
+			otherLimit, otherWindow := parts(other)
+			pointless = pointless || window == otherWindow && (otherLimit < limit || otherLimit == limit && j < i)
+		}
+		if !pointless {
+			left = append(left, one)
+		}
+	}
+	return left
+}
+
+// parts are the limit and the window of a rate.
+func parts(segment string) (limit int, window time.Duration) {
+	amount, length, _ := strings.Cut(segment, "-per-")
+	limit, _ = strconv.Atoi(amount)        // It was written from a number.
+	window, _ = time.ParseDuration(length) // The pattern is part of its grammar.
+	return limit, window
 }
 
 // hours is the length of a window in whole hours, for those written in hours.
