@@ -5,6 +5,7 @@ package world
 
 import (
 	"context"
+	"errors"
 	"path/filepath"
 
 	"golang.org/x/sync/errgroup"
@@ -39,9 +40,31 @@ func (w *World) startKuadrant(ctx context.Context, o Options) (err error) {
 		Kubeconfig: w.Stage.Env.Kubeconfig(), Env: append(patient(), o.KuadrantEnv...), Dir: filepath.Join(w.dir, "kuadrant"), Out: w.log,
 	})
 	if err == nil {
-		w.onStop(w.Kuadrant.Stop)
+		kuadrant := w.Kuadrant
+		w.onStop(func() error {
+			if kuadrant != w.Kuadrant {
+				return nil // It was stopped long ago.
+			}
+			return kuadrant.Stop()
+		})
 	}
 	return err
+}
+
+// WithoutKuadrant does something while Kuadrant's operator does not run, and returns
+// when it does again and both tenants are served.
+func (w *World) WithoutKuadrant(ctx context.Context, do func() error) error {
+	if err := w.Kuadrant.Stop(); err != nil {
+		return err
+	}
+	done := do()
+	if err := w.startKuadrant(ctx, w.options); err != nil {
+		return errors.Join(done, err)
+	}
+	for _, t := range w.Tenants() {
+		done = errors.Join(done, t.awaitServed(ctx))
+	}
+	return done
 }
 
 // patient are settings for a machine that is busy with much else: with its own ones

@@ -76,6 +76,7 @@ type World struct {
 	// Upstream is the server behind models that are not simulated.
 	Upstream *Upstream
 
+	options   Options
 	parts     *installation.Parts
 	roots     *x509.CertPool
 	dir       string
@@ -89,7 +90,7 @@ type World struct {
 // Start sets everything up, or ends again what it had started. It returns when both
 // tenants are served.
 func Start(ctx context.Context, o Options) (_ *World, err error) {
-	w := &World{log: o.Log}
+	w := &World{log: o.Log, options: o}
 	if w.log == nil {
 		w.log = io.Discard
 	}
