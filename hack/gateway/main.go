@@ -57,7 +57,8 @@ kuadrant-operator generated of them alone: the filter's configuration in EnvoyFi
 kuadrant-<gateway>, and the limits of the Limitador. Without an EnvoyFilter every
 request passes; one that cannot be executed refuses every request.
 
-Without it, the file of identities maps credentials (what follows "Bearer ") to callers:
+Without it, the file of identities maps credentials (what follows "Bearer ") to
+callers:
 
   alice-token: {username: alice, groups: [data-science]}
   robot-token: {username: robot, groups: [], subscription: gold}
