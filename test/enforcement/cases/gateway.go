@@ -58,12 +58,13 @@ func nowhere() []Case {
 	}
 	var all []Case
 	for _, path := range []string{
-		"/", "/llm", "/llm/", "/v1", "/v2/models", "/v1/modelsx", "/internal/v1/api-keys/validate", "/internal/v1/subscriptions/select",
+		"/", "/llm", "/llm/", "/v1", "/v2/models", "/internal/v1/api-keys/validate", "/internal/v1/subscriptions/select",
 		"/maas-api", "/maas-api/", "/maas-api/internal/v1/api-keys/validate", "/maas-api/healthx", "/metrics", "/healthz", "/readyz",
 	} {
 		all = append(all, Case{Name: "a valid key at " + path, At: Elsewhere, Ask: key(path), Want: noRoute()})
 	}
 	return append(all,
+		Case{Name: "a valid key at a path that only begins like one of maas-api", At: Elsewhere, Want: notThrough(), Ask: key("/v1/modelsx")},
 		Case{
 			Name: "a valid key at the host of another tenant", At: Elsewhere, Want: noRoute(),
 			Ask: ask(func(s *Side) world.Request {

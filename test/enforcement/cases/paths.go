@@ -30,8 +30,14 @@ func paths() []Case {
 	} {
 		all = append(all, disguised(path+"/v1/models", func(s *Side) string { return s.Models.Granite.Name }, "a model")...)
 	}
-	all = append(all, disguised("/maas-api/health/..%s", func(*Side) string { return "/v1/models" }, "maas-api")...)
-	return append(all, elsewhere()...)
+	all = append(all, elsewhere()...)
+	for _, path := range []string{"/maas-api/health/../v1/models", "/maas-api/health/%2e%2e/v1/models", "/maas-api/health/../../v1/models", "/maas-api/./v1/models"} {
+		all = append(all, Case{
+			Name: "nobody at " + path, Rows: []string{"B11"}, At: ServiceRoute, Want: notThrough(),
+			Ask: ask(func(s *Side) world.Request { return s.get(path) }),
+		})
+	}
+	return all
 }
 
 // disguised are requests for a place by another path: nobody does not get there, nor

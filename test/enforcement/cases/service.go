@@ -124,6 +124,13 @@ func serviceKnows() []Case {
 			Want: models(func(m Models) []world.Model { return []world.Model{m.Granite, m.Late} }),
 		},
 		{
+			Name: "models of a key that names another subscription: those of its own", Rows: []string{"A23", "A24"}, At: ServiceRoute,
+			Ask: list("/v1/models", func(s *Side) []world.Header {
+				return append(world.Headers(headerSubscription, gold), world.Bearer(s.Keys.Opens.Key)...)
+			}),
+			Want: models(func(m Models) []world.Model { return []world.Model{m.Open} }),
+		},
+		{
 			Name: "models of somebody without groups", At: ServiceRoute,
 			Ask:  list("/v1/models", func(s *Side) []world.Header { return world.Bearer(s.Tokens.Otto) }),
 			Want: models(func(m Models) []world.Model { return []world.Model{m.Open} }),

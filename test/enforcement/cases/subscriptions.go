@@ -55,11 +55,11 @@ func subscriptions() []Case {
 		},
 		{
 			Name: "a token that chooses two subscriptions", At: ModelRoute,
-			Ask: token(several, world.Headers(headerSubscription, silver, headerSubscription, bronze)...), Want: refused("access_denied", notAName),
+			Ask: token(several, world.Headers(headerSubscription, silver, headerSubscription, bronze)...), Want: refused("bad_request", notAName),
 		},
 		{
 			Name: "a token that chooses with words that are no name", At: ModelRoute, Ask: token(several, choose(`silver" or true or "`)...),
-			Want: refused("access_denied", notAName),
+			Want: refused("bad_request", notAName),
 		},
 		{
 			Name: "a token that chooses a subscription without the model", At: ModelRoute, Ask: token(granite, choose(silver)...),

@@ -174,8 +174,27 @@ func lyingTokens() []Case {
 		{Name: "a token that is over", At: ModelRoute, Ask: claim("exp", past()), Want: unauthenticated()},
 		{Name: "a token that is not valid yet", At: ModelRoute, Ask: claim("nbf", future()), Want: unauthenticated()},
 		{
-			Name: "a token of an issuer that is not the provider", At: ModelRoute, Want: unauthenticated(),
+			Name: "a token of another issuer that the provider's key has signed", At: ModelRoute, Want: keptOut(),
 			Ask: claim("iss", "https://elsewhere.example.com/realms/maas"),
+		},
+		{
+			Name: "a token of an issuer that begins like the provider", At: ModelRoute, Want: keptOut(),
+			Ask: changed(func(s *Side, c engines.Claims) engines.Claims { return c.With("iss", s.Tenant.OIDC.Issuer()+"/") }),
+		},
+		{
+			Name: "a token without an issuer", At: ModelRoute, Want: keptOut(),
+			Ask: changed(func(_ *Side, c engines.Claims) engines.Claims { return c.Without("iss") }),
+		},
+		{
+			Name: "a token without an issuer that says what the cluster says of its own", At: ModelRoute, Want: keptOut(),
+			Ask: changed(func(_ *Side, c engines.Claims) engines.Claims {
+				return c.Without("iss").With("user", map[string]any{"username": agent, "groups": []string{team}, "uid": "1"})
+			}),
+		},
+		{
+			Name: "a token that says what the cluster says of its own", At: ModelRoute,
+			Ask:  claim("user", map[string]any{"username": agent, "groups": []string{team}, "uid": "1"}),
+			Want: func(s *Side) Verdict { return s.passes(s.olga(), s.Models.Granite, gold) },
 		},
 		{Name: "a token of a user of the cluster", At: ModelRoute, Ask: claim("preferred_username", agent), Want: denied()},
 		{

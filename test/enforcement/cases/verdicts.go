@@ -7,6 +7,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"net/http"
 	"strings"
 
@@ -46,6 +47,16 @@ func always(v Verdict) func(*Side) Verdict { return func(*Side) Verdict { return
 // unauthenticated is the answer to who proves nothing.
 func unauthenticated() func(*Side) Verdict {
 	return always(Verdict{Status: http.StatusUnauthorized, Reason: "Authentication required", Challenged: true})
+}
+
+// keptOut is a refusal, whether the credential is taken for one or not.
+func keptOut() func(*Side) Verdict {
+	return always(Verdict{Status: anyStatus, Further: func(a world.Answer) error {
+		if a.Reached != nil || a.Status != http.StatusUnauthorized && a.Status != http.StatusForbidden {
+			return fmt.Errorf("%s", a)
+		}
+		return nil
+	}})
 }
 
 // denied is the answer to who is known and may not, and to an API key that is none.
