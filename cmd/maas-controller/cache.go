@@ -83,7 +83,7 @@ func (s slimmer) slim(obj any) (any, error) {
 			kserve.Trim(o)
 			break
 		}
-		if onlyWritten(o.GroupVersionKind().GroupKind()) && o.GetLabels()[v1alpha1.LabelManagedBy] != v1alpha1.ManagedByValue {
+		if onlyWritten(o.GroupVersionKind().GroupKind()) && !apply.Owns(o, v1alpha1.FieldOwner) {
 			delete(o.Object, "spec")
 			delete(o.Object, "status")
 			o.SetManagedFields(nil)

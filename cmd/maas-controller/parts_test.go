@@ -19,6 +19,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
@@ -181,6 +182,35 @@ func TestSlim(t *testing.T) {
 				if _, found, _ := unstructured.NestedMap(u.Object, "spec", "template"); found {
 					t.Error("the pod template is kept")
 				}
+			}
+		})
+	}
+}
+
+func TestOnlyWhatOthersWroteIsKeptWithoutItsContent(t *testing.T) {
+	t.Parallel()
+	applied := metav1.ManagedFieldsEntry{Manager: v1alpha1.FieldOwner, Operation: metav1.ManagedFieldsOperationApply}
+	for name, tc := range map[string]struct {
+		labels   map[string]string
+		managed  []metav1.ManagedFieldsEntry
+		wantKept bool
+	}{
+		"ours":                       {map[string]string{v1alpha1.LabelManagedBy: v1alpha1.ManagedByValue}, nil, true},
+		"ours that lost its label":   {nil, []metav1.ManagedFieldsEntry{applied}, true},
+		"what a person has written":  {nil, []metav1.ManagedFieldsEntry{{Manager: "kubectl", Operation: metav1.ManagedFieldsOperationApply}}, false},
+		"what says nothing about it": {map[string]string{"app": "x"}, nil, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			rule := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"host": "h"}}}
+			rule.SetGroupVersionKind(schema.GroupVersionKind{Group: "networking.istio.io", Version: "v1", Kind: "DestinationRule"})
+			rule.SetLabels(tc.labels)
+			rule.SetManagedFields(tc.managed)
+			if _, err := newSlimmer().slim(rule); err != nil {
+				t.Fatal(err)
+			}
+			if _, kept := rule.Object["spec"]; kept != tc.wantKept {
+				t.Errorf("content kept = %v, want %v", kept, tc.wantKept)
 			}
 		})
 	}

@@ -31,10 +31,13 @@ func labelledOurs(live *unstructured.Unstructured) bool {
 // ours reports whether an existing object may be applied to or deleted: it carries our label, or an earlier apply of
 // ours (then somebody removed the label, which is drift).
 func (a *Applier) ours(live *unstructured.Unstructured) bool {
-	if labelledOurs(live) {
-		return true
-	}
-	return slices.ContainsFunc(managedFields(live), a.isOwnEntry)
+	return labelledOurs(live) || slices.ContainsFunc(managedFields(live), a.isOwnEntry)
+}
+
+// Owns tells whether an Applier with that field owner would take a live object for its own. A cache that keeps less of
+// the objects of others must keep those whole.
+func Owns(live *unstructured.Unstructured, fieldOwner string) bool {
+	return (&Applier{owner: fieldOwner}).ours(live)
 }
 
 // managedFields returns the entries of metadata.managedFields in their JSON form, without copying.
