@@ -8,12 +8,13 @@ import (
 	"errors"
 	"fmt"
 
+	"golang.org/x/sync/errgroup"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
 	"github.com/opendatahub-io/maas-operator/test/builder"
 	"github.com/opendatahub-io/maas-operator/test/enforcement/world"
-	"golang.org/x/sync/errgroup"
+	"github.com/opendatahub-io/maas-operator/test/service"
 )
 
 // Side is one tenant as the cases see it.
@@ -89,22 +90,31 @@ func (s *Side) prepare(ctx context.Context) error {
 	return nil
 }
 
-// leave begins to delete a subscription, and returns when nothing counts by it.
+// leave begins to delete a subscription and contests the limits of a model, and returns
+// when nothing counts by either.
 func (s *Side) leave(ctx context.Context) error {
 	held := &v1alpha1.MaaSSubscription{ObjectMeta: metav1.ObjectMeta{Namespace: s.Tenant.Namespace, Name: leaving}}
 	if err := s.world.Admin.Delete(ctx, held); err != nil {
 		return fmt.Errorf("delete subscription %s: %w", leaving, err)
 	}
+	if err := s.world.Create(ctx, squatter(s.Models.Contested)); err != nil {
+		return err
+	}
 	direct, err := s.Tenant.Direct(ctx)
 	if err != nil {
 		return err
 	}
-	return world.Eventually(ctx, "a subscription to be gone", func(ctx context.Context) error {
-		chosen, err := direct.Select(ctx, selectLeaving(s))
-		if err == nil && chosen.Error == "" {
-			err = fmt.Errorf("it is still chosen: %+v", chosen)
+	return world.Eventually(ctx, "subscriptions to be of no use", func(ctx context.Context) error {
+		for _, m := range []world.Model{s.Models.Leaving, s.Models.Contested} {
+			chosen, err := direct.Select(ctx, service.SelectRequest{Username: olga, Groups: []string{staff}, Model: m.Key().String()})
+			if err == nil && chosen.Error == "" {
+				err = fmt.Errorf("one is still chosen: %+v", chosen)
+			}
+			if err != nil {
+				return err
+			}
 		}
-		return err
+		return nil
 	})
 }
 

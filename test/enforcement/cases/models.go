@@ -105,7 +105,7 @@ func (s *Side) create(ctx context.Context) error {
 	}
 	stray := m.Stray.Route()
 	stray.Labels = nil
-	if err := w.Create(ctx, stray, squatter(m.Contested)); err != nil {
+	if err := w.Create(ctx, stray); err != nil {
 		return err
 	}
 	if err := s.createMessages(ctx); err != nil {
@@ -158,8 +158,8 @@ func (s *Side) subscriptions() []client.Object {
 	return objects
 }
 
-// squatter is somebody else's policy on a model's route, older than ours: Kuadrant
-// enforces the older one.
+// squatter is somebody else's policy on a model's route, newer than ours: Kuadrant
+// enforces the newer one.
 func squatter(m world.Model) client.Object {
 	o := kuadrant.New(kuadrant.TokenRateLimitPolicy)
 	o.SetNamespace(stage.ModelNamespace)
@@ -199,7 +199,7 @@ func (s *Side) createMessages(ctx context.Context) error {
 
 // await waits until the models are served as far as they are going to be.
 func (s *Side) await(ctx context.Context) error {
-	names := []string{gold, silver, bronze, strange, uninvited, guestly, everyone, leaving}
+	names := []string{gold, silver, bronze, strange, uninvited, guestly, everyone, tarnished, leaving}
 	if s.messages() {
 		names = append(names, wordy)
 	}
@@ -210,7 +210,7 @@ func (s *Side) await(ctx context.Context) error {
 	}
 	for _, m := range s.Guarded() {
 		for kind, key := range m.Policies() {
-			if kind == kuadrant.TokenRateLimitPolicy && (m == s.Models.Contested || m == s.Models.Unpaid) {
+			if kind == kuadrant.TokenRateLimitPolicy && m == s.Models.Unpaid {
 				continue
 			}
 			if err := s.world.AwaitEnforced(ctx, kind, key); err != nil {

@@ -76,7 +76,7 @@ func subscriptions() []Case {
 		{
 			Name: "a token at a model whose limits are not enforced", Rows: []string{"B09", "B10"}, At: ModelRoute,
 			Ask:  token(func(m Models) world.Model { return m.Contested }),
-			Want: refused("model_unhealthy", "subscription is in Pending phase (allowed: Active, Degraded)"),
+			Want: refused("model_unhealthy", "subscription rate limiting policies are not ready"),
 		},
 		{
 			Name: "a token at a model whose only subscription is being deleted", At: ModelRoute,

@@ -141,7 +141,3 @@ func (s *Side) passes(c caller, m world.Model, subscription string) Verdict {
 		},
 	}
 }
-
-func selectLeaving(s *Side) service.SelectRequest {
-	return service.SelectRequest{Username: olga, Groups: []string{staff}, Model: s.Models.Leaving.Key().String()}
-}

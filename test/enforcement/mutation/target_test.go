@@ -21,6 +21,9 @@ import (
 // headerVersion is an answer's, by which the version of a policy is told from others.
 const headerVersion = "X-Policy-Version"
 
+// challenge is the header that says how to log in.
+const challenge = "www-authenticate"
+
 // target is AuthPolicies that lose the same rule at the same time, since cases are
 // about each of them.
 type target struct {
@@ -122,6 +125,9 @@ func mark(response map[string]any, version string) {
 			part["headers"] = headers
 		}
 		headers[headerVersion] = map[string]any{"value": version}
+		if refusal == "unauthenticated" && headers[challenge] == nil {
+			headers[challenge] = map[string]any{"value": "Bearer"} // Any header of ours takes Authorino's away.
+		}
 	}
 }
 
