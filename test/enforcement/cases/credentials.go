@@ -24,6 +24,8 @@ const (
 	olga = "olga"
 	gina = "gina"
 	otto = "otto"
+	// odd is a user whose name is made to break something.
+	odd = `o"dd\ {auth.identity.sub} ' + "ödd|🦊`
 	// agent is a ServiceAccount of namespace team, stranger of another one.
 	agent    = "system:serviceaccount:team:agent"
 	stranger = "system:serviceaccount:strangers:agent"
@@ -40,6 +42,8 @@ type Keys struct {
 	Leaving, Tarnished service.CreatedKey
 	// Unbound is of an earlier release: it has no subscription.
 	Unbound service.CreatedKey
+	// Odd is of a user with an odd name, for the model open.
+	Odd service.CreatedKey
 	// Wordy is bound to the subscription of the model that takes keys in x-api-key.
 	Wordy service.CreatedKey
 }
@@ -53,8 +57,8 @@ type Tokens struct {
 	// Gone is of a ServiceAccount that was deleted, Tampered says another name than the
 	// one that was signed.
 	Gone, Tampered string
-	// Olga, Gina and Otto are the provider's.
-	Olga, Gina, Otto string
+	// Olga, Gina, Otto and Odd are the provider's.
+	Olga, Gina, Otto, Odd string
 }
 
 // Unknown is a key as one looks that nobody has been given.
@@ -72,6 +76,10 @@ func (s *Side) collect(ctx context.Context) error {
 			return err
 		}
 		*into = token
+	}
+	var err error
+	if s.Tokens.Odd, err = s.Tenant.Token(ctx, s.Tenant.Claims(odd)); err != nil {
+		return err
 	}
 	return s.makeKeys(ctx)
 }
@@ -131,6 +139,7 @@ func (s *Side) makeKeys(ctx context.Context) error {
 		{&s.Keys.Expired, s.Tokens.Olga, "expired", gold},
 		{&s.Keys.Leaving, s.Tokens.Olga, "leaving", leaving},
 		{&s.Keys.Unbound, s.Tokens.Olga, "unbound", gold},
+		{&s.Keys.Odd, s.Tokens.Odd, `an "odd" {name}`, everyone},
 	}
 	if s.messages() {
 		keys = append(keys, keys[0])

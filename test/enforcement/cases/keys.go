@@ -55,6 +55,11 @@ func keys() []Case {
 			Want: func(s *Side) Verdict { return s.passes(s.olga().with(&s.Keys.Opens), s.Models.Open, everyone) },
 		},
 		{
+			Name: "a key of a user whose name is made to break something", Rows: []string{"B13"}, At: ModelRoute,
+			Ask:  ask(func(s *Side) world.Request { return s.chat(s.Models.Open, world.Bearer(s.Keys.Odd.Key)...) }),
+			Want: func(s *Side) Verdict { return s.passes(caller{name: odd}.with(&s.Keys.Odd), s.Models.Open, everyone) },
+		},
+		{
 			Name: "a key whose subscription is being deleted", At: ModelRoute,
 			Ask:  ask(func(s *Side) world.Request { return s.chat(s.Models.Leaving, world.Bearer(s.Keys.Leaving.Key)...) }),
 			Want: refused("model_unhealthy", "subscription is being deleted"),
