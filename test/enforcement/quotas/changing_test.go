@@ -67,48 +67,37 @@ type departure struct {
 }
 
 func departures() []departure {
-	leave := func(model world.Model, others []string, how func(context.Context, *v1alpha1.MaaSSubscription)) departure {
-		return departure{run: func(ctx context.Context) {
-			leaver := at.subscription("leaver-of-"+model.Name).Limit(model.Key(), plenty, "1h").Limit(at.code.Key(), plenty, "1h").Obj()
-			all := []*v1alpha1.MaaSSubscription{leaver}
-			for _, name := range others {
-				all = append(all, at.subscription(name+"-of-"+model.Name).Limit(model.Key(), plenty, "1h").Obj())
-			}
-			Expect(at.publish(ctx, all, model)).To(Succeed())
-			h := strike(ctx, workers, at.at(model, at.alice.by(leaver.Name)).chat(1))
-			h.settles(ctx, http.StatusOK)
-			changed := time.Now()
-			how(ctx, leaver)
-			h.settles(ctx, http.StatusForbidden)
-			shots := h.stop()
-			shots.report("leaving", changed)
-			Expect(shots.free()).To(BeEmpty())
-		}}
-	}
-	named := func(name string, d departure) departure {
-		d.name = name
-		return d
-	}
 	deleted := func(ctx context.Context, s *v1alpha1.MaaSSubscription) { Expect(on.Admin.Delete(ctx, s)).To(Succeed()) }
 	dropped := func(ctx context.Context, s *v1alpha1.MaaSSubscription) {
 		Expect(world.Change(ctx, on, s, func(s *v1alpha1.MaaSSubscription) { s.Spec.ModelRefs = s.Spec.ModelRefs[1:] })).To(Succeed())
 	}
-	model := func(name string) world.Model { return world.Model{Name: name, Service: world.UpstreamService} }
 	return []departure{
-		named("when a subscription is deleted and others stay", lateBound(model("crowd"), func(m world.Model) departure { return leave(m, []string{"stayer"}, deleted) })),
-		named("when the last subscription of a model is deleted", lateBound(model("lonely"), func(m world.Model) departure { return leave(m, nil, deleted) })),
-		named("when a subscription gives up a model", lateBound(model("dropped"), func(m world.Model) departure { return leave(m, []string{"stayer"}, dropped) })),
+		{"when a subscription is deleted and others stay", func(ctx context.Context) { left(ctx, "crowd", true, deleted) }},
+		{"when the last subscription of a model is deleted", func(ctx context.Context) { left(ctx, "lonely", false, deleted) }},
+		{"when a subscription gives up a model", func(ctx context.Context) { left(ctx, "dropped", true, dropped) }},
 		{"when a limit becomes another", tightened},
 		{"when a subscription comes", joined},
 	}
 }
 
-// lateBound gives the model its tenant, which is there only when a spec runs.
-func lateBound(m world.Model, of func(world.Model) departure) departure {
-	return departure{run: func(ctx context.Context) {
-		m.Tenant = at.tenant
-		of(m).run(ctx)
-	}}
+// left has a subscription leave a model of its own, where another one stays or not.
+func left(ctx context.Context, name string, accompanied bool, how func(context.Context, *v1alpha1.MaaSSubscription)) {
+	GinkgoHelper()
+	model := at.tenant.Model(name)
+	leaver := at.subscription("leaver-of-"+name).Limit(model.Key(), plenty, "1h").Limit(at.code.Key(), plenty, "1h").Obj()
+	all := []*v1alpha1.MaaSSubscription{leaver}
+	if accompanied {
+		all = append(all, at.subscription("stayer-of-"+name).Limit(model.Key(), plenty, "1h").Obj())
+	}
+	Expect(at.publish(ctx, all, model)).To(Succeed())
+	h := strike(ctx, workers, at.at(model, at.alice.by(leaver.Name)).chat(1))
+	h.settles(ctx, http.StatusOK)
+	changed := time.Now()
+	how(ctx, leaver)
+	h.settles(ctx, http.StatusForbidden)
+	shots := h.stop()
+	shots.report("leaving", changed)
+	Expect(shots.free()).To(BeEmpty(), shots.free().String)
 }
 
 func tightened(ctx context.Context) {
@@ -122,7 +111,7 @@ func tightened(ctx context.Context) {
 	h.settles(ctx, http.StatusTooManyRequests)
 	shots := h.stop()
 	shots.report("a limit that becomes smaller", changed)
-	Expect(shots.free()).To(BeEmpty())
+	Expect(shots.free()).To(BeEmpty(), shots.free().String)
 }
 
 func joined(ctx context.Context) {
@@ -136,7 +125,7 @@ func joined(ctx context.Context) {
 	Eventually(ctx, h.last).WithTimeout(2 * soon).Should(HaveEach(http.StatusTooManyRequests)) // What it may use is used up.
 	shots := h.stop()
 	AddReportEntry("joining", "refused for "+shots.with(http.StatusForbidden).lastAfter(changed).String())
-	Expect(shots.free()).To(BeEmpty())
+	Expect(shots.free()).To(BeEmpty(), shots.free().String)
 	Expect(shots.with(http.StatusOK)).NotTo(BeEmpty())
 }
 

@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -33,6 +34,8 @@ type hammer struct {
 	mu    sync.Mutex // guards what follows
 	shots []shot
 	err   error
+	// answer is the latest one.
+	answer world.Answer
 }
 
 // strike begins to ask, with so many workers, and returns after the first answer.
@@ -59,6 +62,7 @@ func (h *hammer) work(ctx context.Context, r world.Request) {
 		if err != nil {
 			h.err = err
 		} else {
+			h.answer = answer
 			h.shots = append(h.shots, shot{sent: sent, status: answer.Status, free: free(answer.Decision), limits: limitsOf(answer.Decision)})
 		}
 		h.mu.Unlock()
@@ -85,7 +89,14 @@ func (h *hammer) last() (statuses []int) {
 // settles waits until nothing but one status has been answered for a while.
 func (h *hammer) settles(ctx context.Context, status int) {
 	GinkgoHelper()
-	Eventually(ctx, h.last).Should(And(HaveLen(10), HaveEach(status)))
+	Eventually(ctx, h.last).Should(And(HaveLen(10), HaveEach(status)), h.say)
+}
+
+// say is for failure messages.
+func (h *hammer) say() string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return fmt.Sprintf("the latest answer is %s; the gateway decided %+v", h.answer, h.answer.Decision)
 }
 
 // stop ends it, and returns all there was, in the order in which it was sent.
@@ -122,6 +133,15 @@ func (v volley) lastAfter(t time.Time) time.Duration {
 		return 0
 	}
 	return v[len(v)-1].sent.Sub(t).Round(time.Millisecond)
+}
+
+// String tells each with the time since the first one.
+func (v volley) String() string {
+	var out strings.Builder
+	for _, s := range v {
+		fmt.Fprintf(&out, "%s: %d free=%t %+v\n", s.sent.Sub(v[0].sent).Round(time.Millisecond), s.status, s.free, s.limits)
+	}
+	return out.String()
 }
 
 // span is the time between the first and the last.

@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"os"
 	"syscall"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -38,7 +39,7 @@ func missing() {
 	It("refuses while Authorino does not answer (A89)", func(ctx SpecContext) {
 		alice := at.at(at.odd, at.alice.by(roomy))
 		served(ctx, g, alice.list())
-		freeze(&on.Authorino.Process)
+		freeze(ctx, &on.Authorino.Process)
 		for _, request := range []world.Request{alice.chat(1), alice.list()} {
 			answer := send(ctx, g, request)
 			Expect(answer.Status).To(Equal(http.StatusInternalServerError), answer.String)
@@ -47,7 +48,7 @@ func missing() {
 	}, SpecTimeout(specTimeout))
 
 	It("enforces nothing without the generated configuration, which every case notices", func(ctx SpecContext) {
-		freeze(&on.Kuadrant.Process)
+		freeze(ctx, &on.Kuadrant.Process)
 		strip(ctx)
 		DeferCleanup(resume, &on.Kuadrant.Process)
 		var unnoticed []string
@@ -61,11 +62,16 @@ func missing() {
 	}, SpecTimeout(specTimeout))
 }
 
-// freeze stops an engine from doing anything, until the spec ends.
-func freeze(p *engines.Process) {
+// freeze cuts an engine off from everybody, until the spec ends: it stops what leads to
+// it and away from it.
+func freeze(ctx context.Context, p *engines.Process) {
 	GinkgoHelper()
 	DeferCleanup(resume, p)
 	Expect(p.Process.Signal(syscall.SIGSTOP)).To(Succeed())
+	Eventually(ctx, func() (string, error) {
+		status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.Process.PID))
+		return string(status), err
+	}).Should(MatchRegexp(`(?m)^State:\s+T `))
 }
 
 func resume(p *engines.Process) { Expect(p.Process.Signal(syscall.SIGCONT)).To(Succeed()) }

@@ -29,16 +29,41 @@ const (
 	learning = 5 * time.Second
 )
 
-// watch asks with a key that is revoked.
+// watch asks with keys that are revoked.
 type watch struct {
 	done chan struct{}
-	// served is how long after the revocation the last request was sent that was served.
-	served time.Duration
+	// served are how long after each revocation the last request was sent that was
+	// served.
+	served []time.Duration
 	err    error
 }
 
-// watchRevoked begins to, with a key that the gateway remembers.
-func (f *fixture) watchRevoked(ctx context.Context) error {
+// watchRevoked begins to, with keys that the gateway remembers. Authorino forgets
+// everything when it looks at a policy again, which it may do for a while after a policy
+// has changed: then another key is tried.
+func (f *fixture) watchRevoked(ctx context.Context) {
+	const tries = 10
+	f.revoked = &watch{done: make(chan struct{})}
+	background, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	DeferCleanup(func() {
+		cancel()
+		<-f.revoked.done
+	})
+	go func() {
+		defer close(f.revoked.done)
+		for try := 0; try < tries && !f.revoked.remembered() && f.revoked.err == nil; try++ {
+			f.revoked.err = f.revoked.look(background, f)
+		}
+	}()
+}
+
+// remembered tells whether a key was good for longer than can be had otherwise.
+func (w *watch) remembered() bool {
+	return len(w.served) > 0 && w.served[len(w.served)-1] > shortTTL+learning
+}
+
+// look revokes a key, and asks again and again until it is refused.
+func (w *watch) look(ctx context.Context, f *fixture) error {
 	key, created, err := f.key(ctx, f.alice, service.CreateKey{Name: "kept", Subscription: lasting})
 	if err != nil {
 		return err
@@ -50,35 +75,24 @@ func (f *fixture) watchRevoked(ctx context.Context) error {
 	if err := f.tenant.Revoke(ctx, f.alice.token(), created.ID); err != nil {
 		return err
 	}
-	f.revoked = &watch{done: make(chan struct{})}
-	background, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	DeferCleanup(func() {
-		cancel()
-		<-f.revoked.done
-	})
-	go f.revoked.look(background, request)
-	return nil
-}
-
-// look asks again and again until it is refused.
-func (w *watch) look(ctx context.Context, r world.Request) {
-	defer close(w.done)
-	revoked := time.Now()
+	revoked, served := time.Now(), time.Duration(0)
 	tick := time.NewTicker(perToken * 10)
 	defer tick.Stop()
 	for {
 		sent := time.Now()
-		answer, err := on.Do(ctx, r)
-		if err != nil || answer.Status != http.StatusOK {
-			w.err = err
-			return
+		answer, err := on.Do(ctx, request)
+		if err != nil {
+			return err
 		}
-		w.served = sent.Sub(revoked)
+		if answer.Status != http.StatusOK {
+			w.served = append(w.served, served)
+			return nil
+		}
+		served = sent.Sub(revoked)
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
-			w.err = ctx.Err()
-			return
+			return ctx.Err()
 		}
 	}
 }
@@ -86,11 +100,11 @@ func (w *watch) look(ctx context.Context, r world.Request) {
 // remembering is about how soon a change is felt: what maas-api has said is remembered.
 func remembering() {
 	It("lets a revoked key in for as long as it remembers by default, and not longer", func(ctx SpecContext) {
-		Eventually(ctx, at.revoked.done).WithTimeout(2 * defaultTTL).Should(BeClosed())
+		Eventually(ctx, at.revoked.done).WithTimeout(3 * defaultTTL).Should(BeClosed())
 		Expect(at.revoked.err).NotTo(HaveOccurred())
-		AddReportEntry("a revoked key was good for", at.revoked.served)
-		Expect(at.revoked.served).To(BeNumerically("<=", defaultTTL+time.Second))
-		Expect(at.revoked.served).To(BeNumerically(">", shortTTL+learning), "it is remembered")
+		AddReportEntry("revoked keys were good for", at.revoked.served)
+		Expect(at.revoked.served).To(HaveEach(BeNumerically("<=", defaultTTL+time.Second)))
+		Expect(at.revoked.remembered()).To(BeTrue())
 	}, SpecTimeout(specTimeout))
 
 	Describe("for a few seconds only", Ordered, ContinueOnFailure, func() {
