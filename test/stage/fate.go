@@ -6,6 +6,8 @@ package stage
 import (
 	"fmt"
 	"net/http"
+	"os"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -81,6 +83,22 @@ func begin(p *process.Process, f *fate) *life {
 
 func unwanted(p *process.Process) error {
 	return fmt.Errorf("%s (process %d) ended by itself with %d; from %s:\n%s", p.Name, p.PID, p.ExitCode(), p.Log, p.Excerpt())
+}
+
+// survivedPanic is what a process says of a panic in a reconciler or a webhook that it
+// survived: nobody else notices, because the work is tried again.
+func survivedPanic(p *process.Process) error {
+	const sign = "Observed a panic"
+	log, err := os.ReadFile(p.Log)
+	if err != nil {
+		return fmt.Errorf("look for panics: %w", err)
+	}
+	for line := range strings.Lines(string(log)) {
+		if strings.Contains(line, sign) {
+			return fmt.Errorf("%s panicked; from %s:\n%s", p.Name, p.Log, line)
+		}
+	}
+	return nil
 }
 
 // over tells whether the process has ended, as it should or not.

@@ -148,7 +148,8 @@ func (o *Operator) newLog() (err error) {
 	return err
 }
 
-// Kill ends the program at once, as a crash would, and returns when it is gone.
+// Kill ends the program at once, as a crash would, and returns when it is gone. Like
+// Stop it fails if the program has panicked.
 func (o *Operator) Kill() error { return o.end(0, killedCode) }
 
 // Stop ends the program in good order. One that does not run is left alone.
@@ -166,7 +167,7 @@ func (o *Operator) end(grace time.Duration, code int) error {
 	if p.ExitCode() != code {
 		return fmt.Errorf("the operator was to end with %d: %w", code, unwanted(p))
 	}
-	return nil
+	return survivedPanic(p)
 }
 
 // Ended is closed when the program has ended although nobody stopped it, and Err says

@@ -7,6 +7,7 @@ import (
 	"context"
 	"net"
 	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -99,6 +100,10 @@ func refusesATakenAddress(t *testing.T, o *stage.Operator) {
 	}
 	if o.Alive() || o.Err() != nil {
 		t.Errorf("alive = %t, err = %v", o.Alive(), o.Err())
+	}
+	// The other tests of this package start it once.
+	if attempts, err := filepath.Glob(filepath.Join(logs.Dir(), "operator-*.log")); err != nil || len(attempts) < 4 {
+		t.Errorf("it was tried with %v, err = %v", attempts, err)
 	}
 	o.Configure("--metrics-bind-address=0")
 }
