@@ -111,6 +111,10 @@ func remembering() {
 		brief := func() world.Model { return at.tenant.Model("brief") }
 		BeforeAll(func(ctx SpecContext) { rememberBriefly(ctx, brief()) }, NodeTimeout(specTimeout))
 
+		It("lets nobody be unlimited by a subscription that comes", func(ctx SpecContext) { joined(ctx) }, SpecTimeout(specTimeout))
+
+		It("keeps what is counted when anything but the limit changes", func(ctx SpecContext) { keep(ctx) }, SpecTimeout(specTimeout))
+
 		It("refuses a key that is revoked", func(ctx SpecContext) {
 			key, created, err := at.key(ctx, at.alice, service.CreateKey{Name: "brief", Subscription: "brief"})
 			Expect(err).NotTo(HaveOccurred())
