@@ -116,10 +116,20 @@ func keep(ctx context.Context) {
 		Expect(counters(ctx, g, alice)[0].Max).To(Equal(uint64(100)))
 	}
 
+	By("who is created again under its name goes on where it was, for another subscription has kept the limit")
+	bob := at.at(model, at.bob.by("again"))
+	for _, want := range []uint64{upstreamCost, 2 * upstreamCost} {
+		Expect(at.subscribe(ctx, at.subscription("again").Limit(model.Key(), 100, "1h").Obj())).To(Succeed())
+		send(ctx, g, bob.chat(1))
+		Expect(counted(ctx, g, bob)).To(Equal([]uint64{want}))
+		remove(ctx, "again")
+		awaitRefused(ctx, bob)
+	}
+
 	By("another limit begins at zero, also one that was there before")
 	for _, limit := range []int64{200, 100} {
 		Expect(world.Change(ctx, on, edited, func(s *v1alpha1.MaaSSubscription) { s.Spec.ModelRefs[0].TokenRateLimits[0].Limit = limit })).To(Succeed())
-		awaitLimit(ctx, alice, uint64(limit)) //nolint:gosec // It is positive.
+		awaitLimit(ctx, alice, uint64(limit))
 		Expect(counted(ctx, g, alice)).To(BeEmpty())
 		send(ctx, g, alice.chat(1))
 		Expect(counted(ctx, g, alice)).To(Equal([]uint64{upstreamCost}))

@@ -161,6 +161,6 @@ func (v volley) bounded(changed time.Time) {
 	after := v.from(changed)
 	AddReportEntry("measured", fmt.Sprintf("of %d requests after the change %d were served, the last %s after it; %d of them against no limit, within %s",
 		len(after), len(after.with(http.StatusOK)), after.with(http.StatusOK).lastAfter(changed), len(v.free()), v.free().span()))
-	Expect(v.free().span()).To(BeNumerically("<", learning), v.free().String)
+	Expect(v.free().span()).To(BeNumerically("<", defaultTTL/3), v.free().String)
 	Expect(after.free()).To(HaveLen(len(v.free())), "nobody was unlimited before")
 }
