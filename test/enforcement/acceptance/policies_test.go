@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/google/go-cmp/cmp"
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -47,20 +48,20 @@ var _ = Describe("Kuadrant", func() {
 
 			It("accepts and enforces the policies of tenants that have no models yet", func(ctx SpecContext) {
 				on.invite(ctx)
-				Eventually(on.verdicts(ctx)).Should(Equal(ofTenants()))
+				Eventually(on.unlike(ctx, ofTenants())).Should(BeEmpty())
 			})
 
 			It("accepts and enforces the policies of models", func(ctx SpecContext) {
 				on.furnish(ctx)
-				want := ofTenants()
-				for _, t := range tenants() {
-					want[t.deny()] = partly
+				Eventually(on.unlike(ctx, ofModels())).Should(BeEmpty())
+			})
+
+			It("leaves tenants ready and subscriptions active", func(ctx SpecContext) {
+				for _, subscription := range subscriptions() {
+					Eventually(on.phase(ctx, subscription)).Should(Equal(string(v1alpha1.PhaseActive)), subscription.GetName())
 				}
-				for _, model := range []types.NamespacedName{granite, free, mistral} {
-					want["AuthPolicy "+model.Namespace+"/maas-auth-"+model.Name] = enforced
-					want["TokenRateLimitPolicy "+model.Namespace+"/maas-trlp-"+model.Name] = enforced
-				}
-				Eventually(on.verdicts(ctx)).Should(Equal(want))
+				on.settled(ctx)
+				Eventually(on.unlike(ctx, ofModels())).Should(BeEmpty())
 			})
 
 			It("still limits a route without limits of its own to nothing", func(ctx SpecContext) {
@@ -92,32 +93,52 @@ func ofTenants() map[string]string {
 	return want
 }
 
+// ofModels are the verdicts once there are models with policies of their own.
+func ofModels() map[string]string {
+	want := ofTenants()
+	for _, t := range tenants() {
+		want[t.deny()] = partly
+	}
+	for _, model := range []types.NamespacedName{granite, free, mistral} {
+		want["AuthPolicy "+model.Namespace+"/maas-auth-"+model.Name] = enforced
+		want["TokenRateLimitPolicy "+model.Namespace+"/maas-trlp-"+model.Name] = enforced
+	}
+	return want
+}
+
 // deny names the limits of the tenant's Gateway, which let nothing pass.
 func (t tenant) deny() string {
 	return "TokenRateLimitPolicy " + stage.GatewayNamespace + "/" + t.names().GatewayDefaultDeny()
 }
 
+// unlike shows the verdicts that are not as they should be, and policies that are missing
+// or too many.
+func (on *installation) unlike(ctx context.Context, want map[string]string) func() (string, error) {
+	return func() (string, error) {
+		got, err := on.verdicts(ctx)
+		return cmp.Diff(want, got), err
+	}
+}
+
 // verdicts are what Kuadrant says of every generated policy.
-func (on *installation) verdicts(ctx context.Context) func() (map[string]string, error) {
-	return func() (map[string]string, error) {
-		out := map[string]string{}
-		for _, kind := range []schema.GroupVersionKind{kuadrant.AuthPolicy, kuadrant.TokenRateLimitPolicy} {
-			list := &unstructured.UnstructuredList{}
-			list.SetGroupVersionKind(kind)
-			if err := on.Admin.List(ctx, list, client.MatchingLabels{v1alpha1.LabelManagedBy: v1alpha1.ManagedByValue}); err != nil {
+func (on *installation) verdicts(ctx context.Context) (map[string]string, error) {
+	out := map[string]string{}
+	for _, kind := range []schema.GroupVersionKind{kuadrant.AuthPolicy, kuadrant.TokenRateLimitPolicy} {
+		list := &unstructured.UnstructuredList{}
+		list.SetGroupVersionKind(kind)
+		if err := on.Admin.List(ctx, list, client.MatchingLabels{v1alpha1.LabelManagedBy: v1alpha1.ManagedByValue}); err != nil {
+			return nil, err
+		}
+		for i := range list.Items {
+			policy := &list.Items[i]
+			verdict, err := verdictOn(policy)
+			if err != nil {
 				return nil, err
 			}
-			for i := range list.Items {
-				policy := &list.Items[i]
-				verdict, err := verdictOn(policy)
-				if err != nil {
-					return nil, err
-				}
-				out[fmt.Sprintf("%s %s", kind.Kind, client.ObjectKeyFromObject(policy))] = verdict
-			}
+			out[fmt.Sprintf("%s %s", kind.Kind, client.ObjectKeyFromObject(policy))] = verdict
 		}
-		return out, nil
 	}
+	return out, nil
 }
 
 // verdictOn is what the status of a policy comes to.

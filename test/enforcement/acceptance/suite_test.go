@@ -36,6 +36,7 @@ func TestAcceptance(t *testing.T) {
 	RegisterFailHandler(Fail)
 	SetDefaultEventuallyTimeout(eventually)
 	SetDefaultEventuallyPollingInterval(200 * time.Millisecond)
+	EnforceDefaultTimeoutsWhenUsingContexts() // A stage gives its context to everything that waits.
 	ctrl.SetLogger(GinkgoLogr)
 	RunSpecs(t, "policies as the real Kuadrant takes them")
 }

@@ -85,10 +85,6 @@ func (on *installation) furnish(ctx context.Context) {
 	on.model(ctx, red, mistral)
 	on.create(ctx, subjects()...)
 	on.create(ctx, subscriptions()...)
-	for _, subscription := range subscriptions() {
-		Eventually(on.phase(ctx, subscription)).Should(Equal(string(v1alpha1.PhaseActive)), subscription.GetName())
-	}
-	on.settled(ctx)
 }
 
 // settled waits until the tenants work.
