@@ -131,6 +131,17 @@ func controls() []Case {
 			},
 		},
 		{
+			Name: "maas-api vouches for a key without a subscription, and the client names one", Rows: []string{"A23"}, At: ServiceRoute, Want: denied(),
+			Ask: func(ctx context.Context, s *Side) (world.Request, error) {
+				r, err := freshKey(ServiceRoute)(ctx, s)
+				r.Headers = append(r.Headers, world.Headers(headerSubscription, silver)...)
+				return r, err
+			},
+			Instead: func(s *Side) impostor {
+				return impostor{honestKey().without("subscription").reply(), honestChoice(s).reply()}
+			},
+		},
+		{
 			Name: "maas-api chooses a subscription that is degraded", At: ModelRoute, Ask: freshKey(ModelRoute),
 			Instead: func(s *Side) impostor {
 				return impostor{honestKey().reply(), honestChoice(s).with("phase", "Degraded").reply()}

@@ -65,6 +65,10 @@ func serviceCallers() []Case {
 			return world.Headers(headerKey, s.Keys.Olgas.Key)
 		}), Want: func(s *Side) Verdict { return s.knows(s.olga().with(&s.Keys.Olgas), gold) }})
 		to(Case{
+			Name: "a token in x-api-key, where only keys are taken", Only: DefaultTenant, Rows: []string{"A37"}, Want: unauthenticated(),
+			Ask: at(func(s *Side) []world.Header { return world.Headers(headerKey, s.Tokens.Olga) }),
+		})
+		to(Case{
 			Name: "a valid key in x-api-key, where no model takes it there", Only: RedTenant, Rows: []string{"A37"},
 			Ask: at(func(s *Side) []world.Header { return world.Headers(headerKey, s.Keys.Olgas.Key) }), Want: unauthenticated(),
 		})
