@@ -7,13 +7,16 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/opendatahub-io/maas-operator/hack/gateway/filter"
 )
@@ -127,24 +130,44 @@ func TestLimitsOfTheRealConfiguration(t *testing.T) {
 func TestTwoCallersAtATime(t *testing.T) {
 	t.Parallel()
 	s := enforced(t)
-	started, release := make(chan struct{}), make(chan struct{})
-	s.model = func(w http.ResponseWriter, _ *http.Request) {
-		started <- struct{}{}
-		<-release
+	// The model answers nobody before both have passed the check.
+	var both sync.WaitGroup
+	both.Add(2)
+	s.model = func(w http.ResponseWriter, r *http.Request) {
+		both.Done()
+		there := make(chan struct{})
+		go func() {
+			both.Wait()
+			close(there)
+		}()
+		select {
+		case <-there:
+		case <-r.Context().Done():
+		}
 		w.Header().Set("Content-Type", "application/json")
 		fmt.Fprint(w, `{"usage": {"total_tokens": 100}}`)
 	}
 	var all sync.WaitGroup
 	for range 2 {
 		all.Go(func() {
-			if got := s.call(t, http.MethodPost, chat, authorization("alice/"+hundred)); got.status != http.StatusOK {
-				t.Errorf("status %d", got.status)
+			r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.url+chat, http.NoBody)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			r.Host, r.Header = "maas.example.com", authorization("alice/"+hundred)
+			client := &http.Client{Transport: s.client.Transport, Timeout: 30 * time.Second}
+			response, err := client.Do(r)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			_, err = io.Copy(io.Discard, response.Body)
+			if err := errors.Join(err, response.Body.Close()); err != nil || response.StatusCode != http.StatusOK {
+				t.Errorf("%s (%v)", response.Status, err)
 			}
 		})
 	}
-	<-started
-	<-started // Both have passed the check before either is counted.
-	close(release)
 	all.Wait()
 	if got, want := s.counters(t), "alice "+hundred+" 100/60=200"; got != want {
 		t.Errorf("counters %s, want %s", got, want)
@@ -202,12 +225,11 @@ func TestServicesThatAreDown(t *testing.T) {
 	}
 }
 
-// streaming lets a test hand out a reply piece by piece; the channel closes when the
-// gateway has gone.
-func (s *stage) streaming(pieces <-chan string) <-chan struct{} {
-	gone := make(chan struct{})
+// streaming lets a test hand out a reply piece by piece, and tells whether the
+// gateway has gone before its end.
+func (s *stage) streaming(pieces <-chan string) *atomic.Bool {
+	gone := &atomic.Bool{}
 	s.model = func(w http.ResponseWriter, r *http.Request) {
-		defer close(gone)
 		w.Header().Set("Content-Type", "text/event-stream")
 		for {
 			select {
@@ -218,6 +240,7 @@ func (s *stage) streaming(pieces <-chan string) <-chan struct{} {
 				fmt.Fprint(w, piece)
 				_ = http.NewResponseController(w).Flush()
 			case <-r.Context().Done():
+				gone.Store(true)
 				return
 			}
 		}
@@ -231,7 +254,7 @@ func TestStream(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := enforced(t)
-			pieces := make(chan string)
+			pieces := make(chan string, 3)
 			gone := s.streaming(pieces)
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
@@ -241,7 +264,7 @@ func TestStream(t *testing.T) {
 			}
 			r.Host, r.Header = "maas.example.com", authorization("alice/"+hundred)
 			r.Header.Set("X-Request-Id", "r")
-			go func() { pieces <- "data: {\"usage\":{\"total_tokens\":3}}\n\n" }()
+			pieces <- "data: {\"usage\":{\"total_tokens\":3}}\n\n"
 			response, err := s.client.Do(r)
 			if err != nil {
 				t.Fatal(err)
@@ -253,8 +276,7 @@ func TestStream(t *testing.T) {
 			}
 			if abort {
 				cancel()
-				<-gone
-				s.until(t, "the reply is broken off", func(state) bool { return s.decision(t, "r").Reply == filter.ReplyAborted })
+				s.until(t, "the reply is broken off", func(state) bool { return gone.Load() && s.decision(t, "r").Reply == filter.ReplyAborted })
 				if got := s.counters(t); got != "" {
 					t.Errorf("counters %s", got)
 				}

@@ -129,7 +129,8 @@ func TestDenial(t *testing.T) {
 func TestWhatTheAuthorizationServerMakesKnown(t *testing.T) {
 	t.Parallel()
 	s := allowing(t, map[string]any{"identity": map[string]any{"name": "alice", "tier": 2, "groups": []any{"a"}}})
-	b := benchWith(t, one(`{"service": "auth", "scope": "s"}, {"service": "check", "scope": "s", "conditionalData": [{
+	// The predicate before it has seen that there is nothing yet.
+	b := benchWith(t, one(`{"service": "auth", "scope": "s", "predicates": ["auth == null"]}, {"service": "check", "scope": "s", "conditionalData": [{
 		"predicates": ["auth.identity.name == 'alice' && 'a' in auth.identity.groups"],
 		"data": [{"expression": {"key": "who", "value": "auth.identity.name"}}, {"expression": {"key": "tier", "value": "auth.identity.tier"}}]}]}`), s.client(t))
 	if _, answer := b.plugin.Begin(t.Context(), b.services, request()); answer != nil {
