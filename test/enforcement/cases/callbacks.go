@@ -11,6 +11,7 @@ import (
 	"io"
 	"maps"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/opendatahub-io/maas-operator/test/enforcement/world"
@@ -178,34 +179,47 @@ func chooses(what string, answer func(*Side) reply) Case {
 	}
 }
 
-// kept is a refusal of any kind, also by an error of the gateway.
+// kept is a refusal of any kind, also by an error of the gateway or by a limit.
 func kept() func(*Side) Verdict {
 	return always(Verdict{Status: anyStatus, Further: func(a world.Answer) error {
-		if a.Reached != nil || a.Status != http.StatusForbidden && a.Status != http.StatusInternalServerError {
+		refusals := []int{http.StatusForbidden, http.StatusInternalServerError, http.StatusTooManyRequests}
+		if a.Reached != nil || !slices.Contains(refusals, a.Status) {
 			return fmt.Errorf("%s", a)
 		}
 		return nil
 	}})
 }
 
+// Silence is what becomes of requests while maas-api takes the gateway's questions and
+// never answers. Each takes as long as the gateway gives Authorino. They are not among
+// the others: at the very moment at which that time is over Authorino passes over the
+// rules that it has not come to, and lets a request through. Nothing that a policy says
+// of callers keeps it from that.
+func Silence() []Case {
+	nothing := func(*Side) reply { return reply{silent: true} }
+	return []Case{
+		validates("nothing for as long as it is asked", nothing, ModelRoute), validates("nothing for as long as it is asked", nothing, ServiceRoute),
+		chooses("nothing for as long as it is asked", nothing),
+	}
+}
+
 // badReplies are answers that say nothing.
 func badReplies() map[string]reply {
 	const much = 3 << 20
 	return map[string]reply{
-		"nothing":                      said(""),
-		"null":                         said("null"),
-		"true":                         said("true"),
-		"a text":                       said(`"valid"`),
-		"a list":                       said(`[{"valid":true,"accessAllowed":true,"name":"gold"}]`),
-		"an empty object":              said("{}"),
-		"half an object":               said(`{"valid":true,"username":"olga","accessAllowed":true,"na`),
-		"a page":                       {status: http.StatusOK, media: "text/html", body: "<html>valid</html>"},
-		"a page that is called JSON":   said("<html>valid</html>"),
-		"three mebibytes of nothing":   said(`{"x":"` + strings.Repeat("x", much) + `"}`),
-		"that it is broken":            {status: http.StatusInternalServerError, media: "application/json", body: `{"error":"internal_error"}`},
-		"that it is nobody's":          {status: http.StatusNotFound, media: "application/json", body: "{}"},
-		"that it is elsewhere":         {status: http.StatusFound, media: "text/plain", body: ""},
-		"nothing for as long as asked": {silent: true},
+		"nothing":                    said(""),
+		"null":                       said("null"),
+		"true":                       said("true"),
+		"a text":                     said(`"valid"`),
+		"a list":                     said(`[{"valid":true,"accessAllowed":true,"name":"gold"}]`),
+		"an empty object":            said("{}"),
+		"half an object":             said(`{"valid":true,"username":"olga","accessAllowed":true,"na`),
+		"a page":                     {status: http.StatusOK, media: "text/html", body: "<html>valid</html>"},
+		"a page that is called JSON": said("<html>valid</html>"),
+		"three mebibytes of nothing": said(`{"x":"` + strings.Repeat("x", much) + `"}`),
+		"that it is broken":          {status: http.StatusInternalServerError, media: "application/json", body: `{"error":"internal_error"}`},
+		"that it is nobody's":        {status: http.StatusNotFound, media: "application/json", body: "{}"},
+		"that it is elsewhere":       {status: http.StatusFound, media: "text/plain", body: ""},
 	}
 }
 
