@@ -19,10 +19,10 @@ type Group struct {
 func Groups() []Group {
 	return []Group{
 		{"API keys at models", keys()},
-		{"API keys in a header of their own", keysInTheirHeader()},
-		{"tokens of the cluster at models", clusterTokens()},
+		{"API keys in a header of their own", slices.Concat(keysInTheirHeader(), keysInBothHeaders())},
+		{"tokens of the cluster at models", slices.Concat(clusterTokens(), noTokens())},
 		{"tokens of providers at models", providerTokens()},
-		{"subscriptions and who owns them", subscriptions()},
+		{"subscriptions and who owns them", slices.Concat(choices(), uselessChoices(), withoutSubscription())},
 		{"models whose paths begin alike", prefixes()},
 		{"identities that the client claims itself", forged()},
 		{"names that are made to break something", hostile()},

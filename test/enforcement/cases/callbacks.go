@@ -99,8 +99,8 @@ func callbackCases() []Case {
 	var all []Case
 	all = append(all, controls()...)
 	for what, answer := range inOrder(badReplies()) {
-		all = append(all, validates(what, func(*Side) reply { return answer }, ModelRoute), validates(what, func(*Side) reply { return answer }, ServiceRoute))
-		all = append(all, chooses(what, func(*Side) reply { return answer }))
+		said := func(*Side) reply { return answer }
+		all = append(all, validates(what, said, ModelRoute), validates(what, said, ServiceRoute), chooses(what, said))
 	}
 	for what, change := range inOrder(badVerdicts()) {
 		answer := func(*Side) reply { return change(honestKey()).reply() }

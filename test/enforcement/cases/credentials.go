@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 	"time"
 
@@ -116,9 +117,7 @@ func tampered(token string, claims map[string]any) string {
 	if err != nil {
 		panic(err) // The API server's tokens are JWTs.
 	}
-	for name, value := range claims {
-		all[name] = value
-	}
+	maps.Copy(all, claims)
 	text, err = json.Marshal(all)
 	if err != nil {
 		panic(err) // It was JSON.

@@ -128,7 +128,9 @@ type servedModel struct {
 func (s *Side) served() []servedModel {
 	token := world.Bearer(s.Tokens.Olga)
 	all := []servedModel{
-		{s.Models.Granite, token}, {s.Models.Open, token}, {s.Models.Late, token},
+		{s.Models.Granite, token},
+		{s.Models.Open, token},
+		{s.Models.Late, token},
 		{s.Models.Several, append(world.Headers(headerSubscription, silver), token...)},
 	}
 	if s.messages() {

@@ -5,6 +5,7 @@ package cases
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/opendatahub-io/maas-operator/test/enforcement/world"
 )
@@ -42,10 +43,11 @@ func forged() []Case {
 // an upstream that takes a line break, a repetition or an underscore for something else
 // than the gateway does must not be shown any of it.
 func forgedBy(lines []world.Header) []Case {
-	how := ""
+	var written strings.Builder
 	for _, l := range lines {
-		how += fmt.Sprintf(" %s: %s;", l.Name, l.Value)
+		fmt.Fprintf(&written, " %s: %s;", l.Name, l.Value)
 	}
+	how := written.String()
 	with := func(lines, more []world.Header) []world.Header {
 		return append(append([]world.Header{}, more...), lines...)
 	}

@@ -73,9 +73,6 @@ func keys() []Case {
 // keysInTheirHeader are API keys in x-api-key, which models of the messages format
 // take, and no others.
 func keysInTheirHeader() []Case {
-	both := func(name, value string, more ...world.Header) []world.Header {
-		return append(world.Headers(name, value), more...)
-	}
 	return []Case{
 		{
 			Name: "a valid key in x-api-key at a model that takes none there", Rows: []string{"A37"}, At: ModelRoute,
@@ -103,6 +100,15 @@ func keysInTheirHeader() []Case {
 			Ask:  ask(func(s *Side) world.Request { return s.chat(s.Models.Messages, world.Bearer(s.Keys.Wordy.Key)...) }),
 			Want: func(s *Side) Verdict { return s.passes(s.olga().with(&s.Keys.Wordy), s.Models.Messages, wordy) },
 		},
+	}
+}
+
+// keysInBothHeaders are API keys in x-api-key beside something else, or what is none.
+func keysInBothHeaders() []Case {
+	both := func(name, value string, more ...world.Header) []world.Header {
+		return append(world.Headers(name, value), more...)
+	}
+	return []Case{
 		{
 			Name: "two keys, of which Authorization's counts", Rows: []string{"A37"}, At: ModelRoute, Only: DefaultTenant,
 			Ask: ask(func(s *Side) world.Request {

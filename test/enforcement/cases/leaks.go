@@ -33,35 +33,40 @@ var passed = map[string]bool{
 // leaks finds what must never show, whatever the request is.
 func leaks(r world.Request, a world.Answer) []Problem {
 	var all problems
-	refusal := a.Decision != nil && a.Decision.Outcome == world.Denied
 	for _, secret := range secrets(r) {
-		all.differ("answer has the credential", false, strings.Contains(a.Body+text(a.Header), secret))
-		if a.Decision != nil {
-			all.differ("metadata has the credential", false, strings.Contains(text(a.Decision.Metadata()), secret))
-		}
-		if a.Reached != nil {
-			for name, values := range a.Reached.Header {
-				all.differ("header "+name+" has the credential", false, !mayCarry[name] && strings.Contains(strings.Join(values, ","), secret))
-			}
-		}
+		all.leaked(secret, a)
 	}
-	if refusal {
+	if a.Decision != nil && a.Decision.Outcome == world.Denied {
 		for _, word := range machinery {
 			all.differ(fmt.Sprintf("refusal says %q", word), false, strings.Contains(a.Body+" "+a.Reason(), word))
 		}
 	}
-	if a.Reached != nil {
-		for name, values := range a.Reached.Header {
-			all.differ("header "+name+" reaches the model", false, !passed[name] && !sent(r, name))
-			if strings.HasPrefix(name, "X-Maas-") {
-				all.differ("values of header "+name+" at the model", 1, len(values))
-			}
+	if a.Reached == nil {
+		return all.found
+	}
+	for name, values := range a.Reached.Header {
+		all.differ("header "+name+" reaches the model", false, !passed[name] && !sent(r, name))
+		if strings.HasPrefix(name, "X-Maas-") {
+			all.differ("values of header "+name+" at the model", 1, len(values))
 		}
 	}
-	if a.Status == http.StatusOK && a.Reached != nil {
+	if a.Status == http.StatusOK {
 		all.differ("the gateway decided", true, a.Decision != nil && a.Decision.Outcome == world.Passed)
 	}
 	return all.found
+}
+
+// leaked looks for a credential where it does not belong.
+func (p *problems) leaked(secret string, a world.Answer) {
+	p.differ("answer has the credential", false, strings.Contains(a.Body+text(a.Header), secret))
+	if a.Decision != nil {
+		p.differ("metadata has the credential", false, strings.Contains(text(a.Decision.Metadata()), secret))
+	}
+	if a.Reached != nil {
+		for name, values := range a.Reached.Header {
+			p.differ("header "+name+" has the credential", false, !mayCarry[name] && strings.Contains(strings.Join(values, ","), secret))
+		}
+	}
 }
 
 // sent tells whether the client sent a header itself, and it is none by which

@@ -5,6 +5,7 @@ package cases
 
 import (
 	"context"
+	"slices"
 
 	"github.com/opendatahub-io/maas-operator/test/enforcement/world"
 	"github.com/opendatahub-io/maas-operator/test/engines"
@@ -51,8 +52,17 @@ func clusterTokens() []Case {
 			Name: "a token of the cluster in which somebody wrote another name", At: ModelRoute,
 			Ask: at(granite, func(s *Side) string { return s.Tokens.Tampered }), Want: unauthenticated(),
 		},
-		{Name: "a word for a token", At: ModelRoute, Ask: at(granite, func(*Side) string { return "word" }), Want: unauthenticated()},
-		{Name: "three words for a token", At: ModelRoute, Ask: at(granite, func(*Side) string { return "a.b.c" }), Want: unauthenticated()},
+	}
+}
+
+// noTokens are credentials that are none.
+func noTokens() []Case {
+	at := func(credential string) askFunc {
+		return ask(func(s *Side) world.Request { return s.chat(s.Models.Granite, world.Bearer(credential)...) })
+	}
+	return []Case{
+		{Name: "a word for a token", At: ModelRoute, Ask: at("word"), Want: unauthenticated()},
+		{Name: "three words for a token", At: ModelRoute, Ask: at("a.b.c"), Want: unauthenticated()},
 		{Name: "no credential", At: ModelRoute, Ask: ask(func(s *Side) world.Request { return s.chat(s.Models.Granite) }), Want: unauthenticated()},
 		{
 			Name: "an empty credential", At: ModelRoute,
@@ -127,11 +137,18 @@ func changed(change func(*Side, engines.Claims) engines.Claims) askFunc {
 
 // lyingTokens differ from an honest token in one point each.
 func lyingTokens() []Case {
-	claim := func(name string, value any) askFunc {
-		return changed(func(_ *Side, c engines.Claims) engines.Claims { return c.With(name, value) })
-	}
+	return slices.Concat(audiences(), issuers(), times(), namesInTokens(), signatures(), membershipLies())
+}
+
+// claim makes a request to granite with a token of olga that has another claim.
+func claim(name string, value any) askFunc {
+	return changed(func(_ *Side, c engines.Claims) engines.Claims { return c.With(name, value) })
+}
+
+// audiences are tokens that were not, or may not have been, issued to our client.
+func audiences() []Case {
 	asOlga := func(s *Side) Verdict { return s.passes(s.olga(), s.Models.Granite, gold) }
-	list := []Case{
+	return []Case{
 		{Name: "a token for another client", At: ModelRoute, Ask: claim("azp", "somebody-else"), Want: denied()},
 		{
 			Name: "a token for another client that names ours as an audience", At: ModelRoute, Want: denied(),
@@ -171,8 +188,13 @@ func lyingTokens() []Case {
 				return c.Without("azp").With("aud", s.Tenant.ClientID+"-2")
 			}),
 		},
-		{Name: "a token that is over", At: ModelRoute, Ask: claim("exp", past()), Want: unauthenticated()},
-		{Name: "a token that is not valid yet", At: ModelRoute, Ask: claim("nbf", future()), Want: unauthenticated()},
+	}
+}
+
+// issuers are tokens of others that the provider's key has signed: providers may share
+// their keys.
+func issuers() []Case {
+	return []Case{
 		{
 			Name: "a token of another issuer that the provider's key has signed", At: ModelRoute, Want: keptOut(),
 			Ask: claim("iss", "https://elsewhere.example.com/realms/maas"),
@@ -196,6 +218,20 @@ func lyingTokens() []Case {
 			Ask:  claim("user", map[string]any{"username": agent, "groups": []string{team}, "uid": "1"}),
 			Want: func(s *Side) Verdict { return s.passes(s.olga(), s.Models.Granite, gold) },
 		},
+	}
+}
+
+// times are tokens that are not valid now.
+func times() []Case {
+	return []Case{
+		{Name: "a token that is over", At: ModelRoute, Ask: claim("exp", past()), Want: unauthenticated()},
+		{Name: "a token that is not valid yet", At: ModelRoute, Ask: claim("nbf", future()), Want: unauthenticated()},
+	}
+}
+
+// namesInTokens are tokens of users who cannot be the provider's.
+func namesInTokens() []Case {
+	return []Case{
 		{Name: "a token of a user of the cluster", At: ModelRoute, Ask: claim("preferred_username", agent), Want: denied()},
 		{
 			Name: "a token of a subject of the cluster", At: ModelRoute, Want: denied(),
@@ -205,7 +241,6 @@ func lyingTokens() []Case {
 		},
 		{Name: "a token of nobody", At: ModelRoute, Ask: changed(func(_ *Side, c engines.Claims) engines.Claims { return c.Without("preferred_username", "sub") }), Want: denied()},
 	}
-	return append(append(list, signatures()...), membershipLies()...)
 }
 
 // signatures are tokens that somebody else has signed.

@@ -15,20 +15,20 @@ import (
 // Impersonate leads the gateway's callbacks to the tenant's maas-api to another server,
 // with a certificate for that name, until the returned function is called. Requests of
 // clients go on to reach maas-api itself.
-func (t *Tenant) Impersonate(_ context.Context, handler http.Handler) (back func() error, err error) {
+func (t *Tenant) Impersonate(ctx context.Context, handler http.Handler) (back func() error, err error) {
 	host, _, err := net.SplitHostPort(t.name())
 	if err != nil {
 		return nil, err
 	}
-	return t.impersonate(host, handler)
+	return t.impersonate(ctx, host, handler)
 }
 
 // ImpersonateUnproven is [Tenant.Impersonate] by a server that cannot prove its name.
-func (t *Tenant) ImpersonateUnproven(_ context.Context, handler http.Handler) (back func() error, err error) {
-	return t.impersonate("elsewhere.example.com", handler)
+func (t *Tenant) ImpersonateUnproven(ctx context.Context, handler http.Handler) (back func() error, err error) {
+	return t.impersonate(ctx, "elsewhere.example.com", handler)
 }
 
-func (t *Tenant) impersonate(host string, handler http.Handler) (back func() error, err error) {
+func (t *Tenant) impersonate(ctx context.Context, host string, handler http.Handler) (back func() error, err error) {
 	issued, err := t.world.Stage.Env.IssueCertificate("impostor-"+t.Gateway.Name, host)
 	if err != nil {
 		return nil, err
@@ -44,15 +44,15 @@ func (t *Tenant) impersonate(host string, handler http.Handler) (back func() err
 	return func() error {
 		server.CloseClientConnections()
 		server.Close()
-		return t.restore()
+		return t.restore(ctx)
 	}, nil
 }
 
 // Isolate has the gateway's callbacks to the tenant's maas-api refused, until the
 // returned function is called.
-func (t *Tenant) Isolate(context.Context) (back func() error, err error) {
+func (t *Tenant) Isolate(ctx context.Context) (back func() error, err error) {
 	t.lead("")
-	return t.restore, nil
+	return func() error { return t.restore(ctx) }, nil
 }
 
 // lead has the name of the tenant's maas-api mean an address.
@@ -62,8 +62,8 @@ func (t *Tenant) lead(address string) {
 }
 
 // restore has the name of the tenant's maas-api mean what it does.
-func (t *Tenant) restore() error {
-	address, err := t.world.Stage.Workload.Service(context.Background(), t.service())
+func (t *Tenant) restore(ctx context.Context) error {
+	address, err := t.world.Stage.Workload.Service(context.WithoutCancel(ctx), t.service())
 	if err == nil {
 		t.lead(address)
 	}
