@@ -115,7 +115,7 @@ var _ = Describe("A request for a model that takes every credential", Ordered, f
 		for _, headers := range []map[string]any{bearer(apiKey), bearer(jwtToken), bearer(opaqueToken), xAPIKey(apiKey)} {
 			a := w.gateway(model).Serve(ok(headers))
 			Expect(a.Headers).To(Equal(map[string]any{
-				"X-MaaS-Username": "anne", "X-MaaS-Group": `["system:authenticated","engineers"]`, "X-MaaS-Subscription": "gold",
+				"x-maas-username": "anne", "x-maas-group": `["system:authenticated","engineers"]`, "x-maas-subscription": "gold",
 			}), "%v", headers)
 		}
 	})

@@ -4,6 +4,7 @@
 package access_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/cel-go/cel"
@@ -30,7 +31,7 @@ func TestTheGatewayItselfLetsNobodyIn(t *testing.T) {
 		"a key in x-api-key":  {enforced.Request{Headers: map[string]any{"X-Api-Key": apiKey}, Validate: replies(keyReply())}, 403},
 		"a valid JWT":         {byJWT(claims()), 403},
 		"a valid token":       {byToken("system:admin", "system:masters"), 403},
-		"a forged identity":   {enforced.Request{Headers: map[string]any{"X-MaaS-Username": "admin", "X-MaaS-Group": `["admins"]`}}, 401},
+		"a forged identity":   {enforced.Request{Headers: map[string]any{"x-maas-username": "admin", "x-maas-group": `["admins"]`}}, 401},
 		"any credential":      {enforced.Request{Headers: map[string]any{"Authorization": "Basic YTpi"}}, 403},
 	}
 	for name, test := range tests {
@@ -101,15 +102,18 @@ func TestNoTokensForAnybodyButMaaSAPIIsFree(t *testing.T) {
 	noFailures(t, g)
 }
 
-// Nothing that the limit looks at may be missing on a route without a policy of its
-// own: then it would not be counted.
+// The limit speaks of auth, so that Kuadrant has it judged when the caller is known,
+// but needs nothing of it: what is missing must not keep it from being counted.
 func TestTheLimitNeedsNothingOfTheCaller(t *testing.T) {
 	t.Parallel()
 	limits := enforced.LimitsOf(t, policies(t, plain())[access.GatewayDenyTemplate])
 	if len(limits) != 1 || !limits[0].Closed || limits[0].Name != "deny-all-by-default" || len(limits[0].Counters) > 0 {
 		t.Fatalf("limits: %+v", limits)
 	}
-	env, err := cel.NewEnv(ext.Strings(), cel.Variable("request", cel.AnyType)) // As kuadrant-operator v1.5 checks it, without an auth.
+	if !strings.Contains(limits[0].Predicate, "auth.") {
+		t.Errorf("%s is judged before anybody is asked for a credential", limits[0].Predicate)
+	}
+	env, err := cel.NewEnv(ext.Strings(), cel.Variable("request", cel.AnyType), cel.Variable("auth", cel.AnyType))
 	if err != nil {
 		t.Fatalf("make environment: %v", err)
 	}
@@ -122,9 +126,15 @@ func TestTheLimitNeedsNothingOfTheCaller(t *testing.T) {
 		t.Fatalf("plan: %v", err)
 	}
 	for path, want := range map[string]bool{"/llm/granite/v1/chat/completions": true, "/v1/models": false} {
-		value, _, err := program.Eval(map[string]any{"request": map[string]any{"url_path": path}})
-		if err != nil || value.Value() != want {
-			t.Errorf("%s: %v, %v, want %t", path, value, err, want)
+		for name, auth := range map[string]any{"nobody": nil, "an empty auth": map[string]any{}, "somebody": map[string]any{"identity": "sk-oai-x"}} {
+			in := map[string]any{"request": map[string]any{"url_path": path}}
+			if auth != nil {
+				in["auth"] = auth
+			}
+			value, _, err := program.Eval(in)
+			if err != nil || value.Value() != want {
+				t.Errorf("%s for %s: %v, %v, want %t", path, name, value, err, want)
+			}
 		}
 	}
 }

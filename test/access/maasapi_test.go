@@ -135,27 +135,27 @@ func TestWhatMaaSAPILearnsOfACaller(t *testing.T) {
 	}{
 		"a key": {
 			byKey(keyReply()),
-			map[string]any{"X-MaaS-Username": "alice", "X-MaaS-Group": bound, "X-MaaS-Subscription": "gold"},
+			map[string]any{"x-maas-username": "alice", "x-maas-group": bound, "x-maas-subscription": "gold"},
 		},
 		"a key cannot have another subscription": {
 			sending(byKey(keyReply()), "X-MaaS-Subscription", "platinum"),
-			map[string]any{"X-MaaS-Username": "alice", "X-MaaS-Group": bound, "X-MaaS-Subscription": "gold"},
+			map[string]any{"x-maas-username": "alice", "x-maas-group": bound, "x-maas-subscription": "gold"},
 		},
 		"a token": {
 			byToken("bob", "engineers"),
-			map[string]any{"X-MaaS-Username": "bob", "X-MaaS-Group": bound, "X-MaaS-Subscription": ""},
+			map[string]any{"x-maas-username": "bob", "x-maas-group": bound, "x-maas-subscription": ""},
 		},
 		"a token may ask for a subscription": {
 			sending(byToken("bob", "engineers"), "X-MaaS-Subscription", "silver"),
-			map[string]any{"X-MaaS-Username": "bob", "X-MaaS-Group": bound, "X-MaaS-Subscription": "silver"},
+			map[string]any{"x-maas-username": "bob", "x-maas-group": bound, "x-maas-subscription": "silver"},
 		},
 		"a provider gives out no groups of the system, and nobody unsafe ones": {
 			byJWT(with(claims(), "groups", []any{"system:masters", `a","b`, "x,y", 7, "engineers", "system:authenticated"})),
-			map[string]any{"X-MaaS-Username": "alice", "X-MaaS-Group": bound, "X-MaaS-Subscription": ""},
+			map[string]any{"x-maas-username": "alice", "x-maas-group": bound, "x-maas-subscription": ""},
 		},
 		"a provider that names nobody but the subject": {
 			byJWT(map[string]any{"iss": issuer, "sub": "s-1", "azp": oidcID}),
-			map[string]any{"X-MaaS-Username": "s-1", "X-MaaS-Group": `["system:authenticated"]`, "X-MaaS-Subscription": ""},
+			map[string]any{"x-maas-username": "s-1", "x-maas-group": `["system:authenticated"]`, "x-maas-subscription": ""},
 		},
 	}
 	for name, test := range tests {

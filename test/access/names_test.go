@@ -53,7 +53,7 @@ func TestNamesArriveAsTheyAre(t *testing.T) {
 		if a.Status != 200 {
 			return
 		}
-		send(rt, server.URL, a.Headers["X-MaaS-Username"].(string))
+		send(rt, server.URL, a.Headers["x-maas-username"].(string))
 		if diff := cmp.Diff([]string{name}, <-arrived); diff != "" {
 			rt.Fatalf("name (-want +got):\n%s", diff)
 		}

@@ -136,7 +136,7 @@ func (w world) judge() (status int, username, subscription string) {
 		return 401, "", ""
 	}
 	_, namesItself := w.headers["x-maas-username"]
-	_, namesItsGroups := w.headers["X-MaaS-Group"]
+	_, namesItsGroups := w.headers["x-maas-group"]
 	arrives := c.username != "" && c.username == strings.TrimSpace(c.username) && !strings.ContainsFunc(c.username, unicode.IsControl)
 	if !c.passes || !arrives || namesItself || namesItsGroups {
 		return 403, "", ""
@@ -156,7 +156,7 @@ func TestAnyRequest(t *testing.T) {
 		if got.Status != status {
 			rt.Fatalf("status = %d, want %d: %+v", got.Status, status, w)
 		}
-		if status == 200 && (got.Headers["X-MaaS-Username"] != username || got.Headers["X-MaaS-Subscription"] != subscription) {
+		if status == 200 && (got.Headers["x-maas-username"] != username || got.Headers["x-maas-subscription"] != subscription) {
 			rt.Fatalf("headers %v, want %q and %q: %+v", got.Headers, username, subscription, w)
 		}
 		if len(g.Failed) > 0 {

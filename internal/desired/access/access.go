@@ -65,10 +65,15 @@ func Guard(in Input) ([]render.Request, error) {
 		Target: target,
 	}
 	return []render.Request{
-		{ID: GatewayDenyTemplate, Namespace: deny.Meta.Namespace, Name: deny.Meta.Name, Values: deny},
 		{ID: GatewayAuthTemplate, Namespace: auth.Meta.Namespace, Name: auth.Meta.Name, Values: auth},
+		{ID: GatewayDenyTemplate, Namespace: deny.Meta.Namespace, Name: deny.Meta.Name, Values: deny},
 	}, nil
 }
+
+// afterAuthentication always holds, whether anybody is known or not. Kuadrant has a
+// limit judged before the caller is known unless it speaks of auth: nobody would be
+// asked for a credential, and who has one would not learn why it is not enough.
+const afterAuthentication = "(true || has(auth.identity))"
 
 // inferencePredicate holds for requests that are not for maas-api itself. It looks
 // at the path without the query: in request.path a query could pass for a path, or
@@ -91,7 +96,7 @@ func inferencePredicate() (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("quote paths: %w", err)
 	}
-	return strings.Join(slices.Insert(below, 0, celtext.Not("request.url_path in "+list)), " && "), nil
+	return strings.Join(slices.Insert(below, 0, celtext.Not("request.url_path in "+list), afterAuthentication), " && "), nil
 }
 
 // meta is the metadata of a policy.

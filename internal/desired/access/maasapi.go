@@ -13,6 +13,7 @@ import (
 	"github.com/opendatahub-io/maas-operator/internal/desired/callerid"
 	"github.com/opendatahub-io/maas-operator/internal/desired/publicpath"
 	"github.com/opendatahub-io/maas-operator/internal/render"
+	"github.com/opendatahub-io/maas-operator/internal/tenancy"
 	"github.com/opendatahub-io/maas-operator/templates/values"
 )
 
@@ -30,11 +31,9 @@ func MaaSAPIPolicy(in Input) (render.Request, error) {
 	if err != nil {
 		return render.Request{}, err
 	}
-	oidcClient := ""
-	if oidc := in.Tenant.OIDC; oidc != nil {
-		if oidcClient, err = celtext.String(oidc.ClientID); err != nil {
-			return render.Request{}, fmt.Errorf("quote OIDC client id: %w", err)
-		}
+	rules, err := rules(in.Tenant.OIDC)
+	if err != nil {
+		return render.Request{}, err
 	}
 	credentials := callerid.Credentials{AcceptKeyHeader: in.AcceptKeyHeader}
 	policy := values.MaaSAPIAuthPolicy{
@@ -43,9 +42,9 @@ func MaaSAPIPolicy(in Input) (render.Request, error) {
 		Guarded:     guarded,
 		Audiences:   in.audiences(),
 		Validate:    callerid.Validate(in.Tenant.MaaSAPIURL(in.Settings.InfraNamespace), in.Settings.MetadataCacheTTL),
-		Rules:       rules(oidcClient),
+		Rules:       rules,
 		Identity:    identityProperties(),
-		Headers:     identityHeaders(),
+		Headers:     callerid.Headers(callerid.RequestedSubscription()),
 		Credentials: values.CredentialExpressions{Token: credentials.SendsToken()},
 	}
 	if in.AcceptKeyHeader {
@@ -73,16 +72,16 @@ func (in Input) audiences() []string {
 }
 
 // rules are the predicates that must all hold, sorted by name. Beside what holds
-// for callers of models they refuse what the service could not take at its word:
-// names that do not survive the way in a header, and a subscription that a key has
-// not got.
-func rules(oidcClient string) []values.AuthorizationRule {
-	all := append(callerid.Rules(oidcClient),
-		values.AuthorizationRule{Name: "key-subscription", Predicates: []string{callerid.KeySubscription()}},
-		values.AuthorizationRule{Name: "username-header-safe", Predicates: []string{callerid.HeaderSafeName()}},
-	)
+// for callers of models they refuse what the service could not take at its word: a
+// subscription that a key has not got.
+func rules(provider *tenancy.OIDC) ([]values.AuthorizationRule, error) {
+	all, err := callerid.Rules(provider)
+	if err != nil {
+		return nil, err
+	}
+	all = append(all, values.AuthorizationRule{Name: "key-subscription", Predicates: []string{callerid.KeySubscription()}})
 	slices.SortFunc(all, func(a, b values.AuthorizationRule) int { return strings.Compare(a.Name, b.Name) })
-	return all
+	return all, nil
 }
 
 // identityProperties become auth.identity.* for telemetry. What a token caller asks
@@ -92,13 +91,4 @@ func identityProperties() []values.NamedExpression {
 		values.NamedExpression{Name: "selected_subscription", Expression: callerid.KeyText("subscription")})
 	slices.SortFunc(properties, func(a, b values.NamedExpression) int { return strings.Compare(a.Name, b.Name) })
 	return properties
-}
-
-// identityHeaders tell maas-api who calls.
-func identityHeaders() []values.NamedExpression {
-	return []values.NamedExpression{
-		{Name: "X-MaaS-Group", Expression: callerid.GroupHeader()},
-		{Name: "X-MaaS-Subscription", Expression: callerid.RequestedSubscription()},
-		{Name: "X-MaaS-Username", Expression: callerid.Username()},
-	}
 }

@@ -3,7 +3,11 @@
 
 package callerid
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/opendatahub-io/maas-operator/templates/values"
+)
 
 const (
 	// keyPrefix starts every API key.
@@ -16,10 +20,26 @@ const (
 const (
 	headerAuthorization = "authorization"
 	headerAPIKey        = "x-api-key"
-	headerUsername      = "x-maas-username"
-	headerGroup         = "x-maas-group"
 	headerSubscription  = "x-maas-subscription"
 )
+
+// Patterns of header names that no client may send, with what many servers take for
+// the same name: an underscore instead of a hyphen.
+const (
+	identityHeader       = `(?i)^x[-_]maas[-_](username|group)$`
+	misspeltSubscription = `(?i)^x(_maas[-_]|-maas_)subscription$`
+)
+
+// Headers are those that tell who calls, sorted by name. The names are in lower
+// case: the gateway's filter compares them letter by letter with what HTTP/2 carries,
+// and would send another spelling beside the client's header instead of replacing it.
+func Headers(subscription string) []values.NamedExpression {
+	return []values.NamedExpression{
+		{Name: "x-maas-group", Expression: groupHeader()},
+		{Name: headerSubscription, Expression: subscription},
+		{Name: "x-maas-username", Expression: Username()},
+	}
+}
 
 // Credentials tells credentials apart by the headers they stand in.
 type Credentials struct {
@@ -31,8 +51,8 @@ func header(name string) string {
 	return fmt.Sprintf("(has(request.headers) && %q in request.headers ? request.headers[%q] : \"\")", name, name)
 }
 
-func absentHeader(name string) string {
-	return fmt.Sprintf("!has(request.headers) || !(%q in request.headers)", name)
+func absentHeader(pattern string) string {
+	return fmt.Sprintf("!has(request.headers) || !request.headers.exists(h, h.matches(%q))", pattern)
 }
 
 func headerStartsWith(name, prefix string) string {

@@ -34,6 +34,9 @@ const (
 		"(has(auth.metadata) && has(auth.metadata.apiKeyValidation) && has(auth.metadata.apiKeyValidation.valid) && auth.metadata.apiKeyValidation.valid == true)"
 )
 
+// Named holds when somebody vouches for the caller, by a name.
+func Named() string { return "(" + VouchedFor + ") && " + Username() + " != \"\"" }
+
 // KeyText reads a text from the reply about the API key.
 func KeyText(field string) string { return celtext.Let(key, keyReply, Text(key, field)) }
 
@@ -99,8 +102,8 @@ func RequestedSubscription() string {
 	return celtext.Cond(IsKey, KeyText("subscription"), header(headerSubscription))
 }
 
-// GroupHeader is the list of groups as a JSON array.
-func GroupHeader() string {
+// groupHeader is the list of groups as a JSON array.
+func groupHeader() string {
 	return "\"[\\\"\" + " + Groups() + ".join(\"\\\",\\\"\") + \"\\\"]\""
 }
 

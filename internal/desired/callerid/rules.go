@@ -8,30 +8,50 @@ import (
 
 	"github.com/opendatahub-io/maas-operator/internal/celtext"
 	"github.com/opendatahub-io/maas-operator/internal/entitlement"
+	"github.com/opendatahub-io/maas-operator/internal/tenancy"
 	"github.com/opendatahub-io/maas-operator/templates/values"
 )
 
 // Rules are the predicates about a caller that must hold in every policy, sorted
-// by name. The client is the CEL literal of the client of the tenant's provider;
-// it is empty when there is none.
-func Rules(oidcClient string) []values.AuthorizationRule {
+// by name. The provider is the tenant's; nil when there is none.
+func Rules(provider *tenancy.OIDC) ([]values.AuthorizationRule, error) {
 	rules := []values.AuthorizationRule{
 		{Name: "auth-valid", Predicates: []string{
 			VouchedFor,
 			Username() + " != \"\"",
 		}},
 		{Name: "deny-client-identity-headers", Predicates: []string{
-			absentHeader(headerUsername),
-			absentHeader(headerGroup),
+			absentHeader(identityHeader),
+			absentHeader(misspeltSubscription),
 		}},
 	}
-	if oidcClient != "" {
-		rules = append(rules,
-			values.AuthorizationRule{Name: "oidc-client-bound", Predicates: []string{ofClaims(boundTo(oidcClient))}},
-			values.AuthorizationRule{Name: "oidc-username-safe", Predicates: []string{ofClaims(fmt.Sprintf("!%s.startsWith(%q)", claimedName(), entitlement.SystemPrefix))}},
-		)
+	if provider != nil {
+		ofProvider, err := providerRules(*provider)
+		if err != nil {
+			return nil, err
+		}
+		rules = append(rules, ofProvider...)
 	}
-	return rules
+	return append(rules, values.AuthorizationRule{Name: "username-header-safe", Predicates: []string{headerSafeName()}}), nil
+}
+
+// providerRules hold for the tokens of the tenant's provider. The policy engine
+// verifies the signature and the times of a token, but neither its issuer nor its
+// audience, and issuers may share their keys.
+func providerRules(provider tenancy.OIDC) ([]values.AuthorizationRule, error) {
+	client, err := celtext.String(provider.ClientID)
+	if err != nil {
+		return nil, fmt.Errorf("quote OIDC client id: %w", err)
+	}
+	issuer, err := celtext.String(provider.IssuerURL)
+	if err != nil {
+		return nil, fmt.Errorf("quote OIDC issuer: %w", err)
+	}
+	return []values.AuthorizationRule{
+		{Name: "oidc-client-bound", Predicates: []string{ofClaims(boundTo(client))}},
+		{Name: "oidc-issuer-bound", Predicates: []string{ofClaims(who + ".iss == " + issuer)}},
+		{Name: "oidc-username-safe", Predicates: []string{ofClaims(fmt.Sprintf("!%s.startsWith(%q)", claimedName(), entitlement.SystemPrefix))}},
+	}, nil
 }
 
 // ofClaims holds when the caller's identity are no claims, or the predicate
@@ -52,8 +72,8 @@ func boundTo(clientID string) string {
 // characters, so that "bob " would arrive as bob.
 const unsafeName = `^\\p{Z}|\\p{Z}$|\\p{Cc}`
 
-// HeaderSafeName holds when the caller's name arrives in a header as it is.
-func HeaderSafeName() string { return "!" + Username() + ".matches(\"" + unsafeName + "\")" }
+// headerSafeName holds when the caller's name arrives in a header as it is.
+func headerSafeName() string { return "!" + Username() + ".matches(\"" + unsafeName + "\")" }
 
 // KeySubscription holds when a caller with a key that is bound to no subscription
 // asks for none: there is nothing to replace such a header by.

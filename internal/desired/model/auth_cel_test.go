@@ -339,9 +339,9 @@ func TestHeadersForTheModelServer(t *testing.T) {
 	t.Parallel()
 	policy := newAuthorino(t, renderAuthPolicy(t, guarded()))
 	for header, want := range map[string]string{
-		"X-MaaS-Username":     "alice",
-		"X-MaaS-Group":        `["system:authenticated","engineers"]`,
-		"X-MaaS-Subscription": "gold",
+		"x-maas-username":     "alice",
+		"x-maas-group":        `["system:authenticated","engineers"]`,
+		"x-maas-subscription": "gold",
 	} {
 		if got := policy.text(requests()["key in Authorization"], "response", "success", "headers", header, "plain", "expression"); got != want {
 			t.Errorf("%s = %v, want %s", header, got, want)

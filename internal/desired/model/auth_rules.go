@@ -11,6 +11,7 @@ import (
 	"github.com/opendatahub-io/maas-operator/internal/celtext"
 	"github.com/opendatahub-io/maas-operator/internal/desired/callerid"
 	"github.com/opendatahub-io/maas-operator/internal/entitlement"
+	"github.com/opendatahub-io/maas-operator/internal/tenancy"
 	"github.com/opendatahub-io/maas-operator/templates/values"
 )
 
@@ -30,14 +31,14 @@ func (r request) selectCacheKey() string {
 }
 
 // authorizationRules are the predicates that must all hold, sorted by name.
-func (r request) authorizationRules(subjects, oidcClient string) []values.AuthorizationRule {
-	rules := append(callerid.Rules(oidcClient), values.AuthorizationRule{Name: "require-group-membership", Predicates: []string{
-		ofSelection("has(" + selected + ".accessAllowed) && " + selected + ".accessAllowed == true"),
-	}})
-	if subjects != "" {
-		rules = append(rules, values.AuthorizationRule{Name: subjectRuleName, Predicates: []string{subjects}})
+func (r request) authorizationRules(subjects string, provider *tenancy.OIDC) ([]values.AuthorizationRule, error) {
+	rules, err := callerid.Rules(provider)
+	if err != nil {
+		return nil, err
 	}
-	return append(rules, values.AuthorizationRule{Name: "subscription-valid", Predicates: []string{
+	rules = append(rules, values.AuthorizationRule{Name: "require-group-membership", Predicates: []string{
+		ofSelection("has(" + selected + ".accessAllowed) && " + selected + ".accessAllowed == true"),
+	}}, values.AuthorizationRule{Name: "subscription-valid", Predicates: []string{
 		ofSelection(strings.Join([]string{
 			callerid.Filled(selected, "name"),
 			silent(selected, "error"),
@@ -46,6 +47,11 @@ func (r request) authorizationRules(subjects, oidcClient string) []values.Author
 			"has(" + selected + ".resolvedModel) && " + selected + ".resolvedModel == " + r.model,
 		}, " && ")),
 	}})
+	if subjects != "" {
+		rules = append(rules, values.AuthorizationRule{Name: subjectRuleName, Predicates: []string{subjects}})
+	}
+	slices.SortFunc(rules, func(a, b values.AuthorizationRule) int { return strings.Compare(a.Name, b.Name) })
+	return rules, nil
 }
 
 // ofSelection holds when the predicate holds for the selected subscription.
@@ -82,15 +88,6 @@ func (r request) identityProperties() []values.NamedExpression {
 	)
 	slices.SortFunc(properties, func(a, b values.NamedExpression) int { return strings.Compare(a.Name, b.Name) })
 	return properties
-}
-
-// identityHeaders tell the model server who calls.
-func identityHeaders() []values.NamedExpression {
-	return []values.NamedExpression{
-		{Name: "X-MaaS-Group", Expression: callerid.GroupHeader()},
-		{Name: "X-MaaS-Subscription", Expression: selectText("name")},
-		{Name: "X-MaaS-Username", Expression: callerid.Username()},
-	}
 }
 
 // denied is what an authenticated caller learns when the call may not pass.

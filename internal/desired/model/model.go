@@ -161,18 +161,14 @@ func (out *Output) buildAuthPolicy(in Input, edition string) error {
 			return err
 		}
 	}
-	oidcClient := ""
-	if in.Tenant.OIDC != nil {
-		if oidcClient, err = celtext.String(in.Tenant.OIDC.ClientID); err != nil {
-			return fmt.Errorf("quote OIDC client id: %w", err)
-		}
-	}
 	policy := r.policy(in)
 	policy.Meta.Annotations = map[string]string{
 		v1alpha1.AnnotationAuthPolicies:          contributors(keysOf(accepted)),
 		v1alpha1.AnnotationAuthPolicyGenerations: generations(accepted),
 	}
-	policy.Rules = r.authorizationRules(allowed, oidcClient)
+	if policy.Rules, err = r.authorizationRules(allowed, in.Tenant.OIDC); err != nil {
+		return err
+	}
 	out.AuthPolicy = &policy
 	return nil
 }
@@ -190,13 +186,13 @@ func (r request) policy(in Input) values.ModelAuthPolicy {
 		Audiences: []string{in.Settings.Audience},
 		Validate:  callerid.Validate(api, in.Settings.MetadataCacheTTL),
 		Select: values.Callback{
-			URL: api + "/internal/v1/subscriptions/select", When: callerid.VouchedFor, Body: r.selectBody(),
+			URL: api + "/internal/v1/subscriptions/select", When: callerid.Named(), Body: r.selectBody(),
 			CacheKey:        r.selectCacheKey(),
 			CacheTTLSeconds: min(in.Settings.MetadataCacheTTL, in.Settings.AuthorizationCacheTTL),
 		},
 		Credentials: values.CredentialExpressions{Token: r.credentials.SendsToken()},
 		Identity:    r.identityProperties(),
-		Headers:     identityHeaders(),
+		Headers:     callerid.Headers(selectText("name")),
 		Denied:      denied(),
 	}
 	if in.AcceptKeyHeader {

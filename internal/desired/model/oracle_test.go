@@ -183,8 +183,8 @@ func (w world) handedOn(c caller) (headers, identity map[string]any) {
 		validate = nil
 	}
 	headers = map[string]any{
-		"X-MaaS-Username": c.username, "X-MaaS-Subscription": field(w.selected, "name"),
-		"X-MaaS-Group": `["` + strings.Join(names, `","`) + `"]`,
+		"x-maas-username": c.username, "x-maas-subscription": field(w.selected, "name"),
+		"x-maas-group": `["` + strings.Join(names, `","`) + `"]`,
 	}
 	return headers, map[string]any{
 		"groups": c.groups, "groups_str": strings.Join(names, ","), "userid": c.username, "subject": c.subject,
