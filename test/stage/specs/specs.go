@@ -26,6 +26,7 @@ func Watch(ctx context.Context, ended <-chan struct{}, reason func() error) (unw
 	if !isSpec(ctx) {
 		return func() {}
 	}
+	gomega.EnforceDefaultTimeoutsWhenUsingContexts() // Or what waits with a context would wait for ever.
 	waiting, stopWaiting := context.WithCancelCause(context.Background())
 	usual, over := gomega.Default, make(chan struct{})
 	gomega.Default = impatient{Gomega: usual, waiting: waiting}
