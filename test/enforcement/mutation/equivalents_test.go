@@ -15,19 +15,19 @@ func twins(policy, rule string) []string {
 }
 
 var modelTwins = map[string][]string{
-	// A key that is not valid gets no subscription chosen, because of the condition.
-	"authorization/auth-valid":         {"metadata/subscription-info/when"},
-	"authorization/auth-valid/1":       {"metadata/subscription-info/when"},
-	"metadata/subscription-info/when":  {"authorization/auth-valid"},
-	"authorization/subscription-valid": {"authorization/require-group-membership"},
-	"authorization/subject-allowed":    {"authorization/require-group-membership"},
-	"authorization/oidc-username-safe": {"authorization/subject-allowed"},
-	"authorization/oidc-client-bound":  {"authorization/subject-allowed"},
+	// Nobody has a subscription chosen who is not known by a name that somebody vouches
+	// for.
+	"authorization/auth-valid":   {"metadata/subscription-info/when"},
+	"authorization/auth-valid/1": {"metadata/subscription-info/when"},
+	"authorization/auth-valid/2": {"metadata/subscription-info/when"},
 }
 
 // equivalent is why nothing can be different without a rule; empty if there is no
 // reason.
 func equivalent(policy, rule string) string {
+	if _, operand, found := strings.Cut(rule, ": "); found && strings.HasPrefix(operand, "has(") {
+		return "without the field the next operand is an error, which denies as well"
+	}
 	for _, e := range equivalents {
 		if (e.policy == "" || e.policy == policy) && strings.HasPrefix(rule, e.rule) {
 			return e.why
@@ -41,6 +41,7 @@ func equivalent(policy, rule string) string {
 var equivalents = []struct{ policy, rule, why string }{
 	{"", "response/unauthenticated/code", "401 is what Authorino answers anyway"},
 	{"", "response/unauthorized/code", "403 is what Authorino answers anyway"},
+	{"", "response/unauthorized/headers", "text/plain is what a gateway says of such a text anyway"},
 	{"", "authentication/oidc-identities/when", "what is no token of a provider is none without the condition either; it is not even looked at"},
 	{"", "authentication/openshift-identities/when", "an API key has been taken for one before; the condition keeps keys from being shown to the API server"},
 	{"", "metadata/apiKeyValidation/when", "the answer about a key that is none is that it is not valid, which nobody looks at; the condition saves the question"},

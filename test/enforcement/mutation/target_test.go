@@ -7,6 +7,8 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"slices"
+	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -31,23 +33,50 @@ type target struct {
 	at   cases.Place
 	// guards are the policies, each with a request of nobody that it refuses.
 	guards []*guard
+	// rules are what can be taken out of them.
+	rules []string
 	// versions is the number of those there were.
 	versions int
 }
 
 // guard is a policy.
 type guard struct {
-	key      types.NamespacedName
-	probe    world.Request
+	key   types.NamespacedName
+	probe world.Request
+	// model is what the policy calls its model; empty if it is of none.
+	model string
+
 	original *unstructured.Unstructured
+	// mutants are by the names of rules, in which the model has no name.
+	mutants map[string]Mutant
 }
 
-// read remembers the policies as they are.
+// read remembers the policies as they are, and what can be taken out of them.
 func (t *target) read(ctx context.Context) {
 	GinkgoHelper()
 	for _, g := range t.guards {
 		g.original = kuadrant.New(kuadrant.AuthPolicy)
 		Expect(on.Admin.Get(ctx, g.key, g.original)).To(Succeed())
+		g.mutants = map[string]Mutant{}
+		proper := effective(g.original)
+		if proper["when"] != nil {
+			t.know(g, without("when"))
+		}
+		for _, m := range Mutants(at(proper, "rules")) {
+			t.know(g, Mutant{Rule: m.Rule, Remove: func(proper map[string]any) { m.Remove(at(proper, "rules")) }})
+		}
+	}
+}
+
+// know remembers what can be taken out of a policy. The policies are of one form, but
+// some have rules that others have not.
+func (t *target) know(g *guard, m Mutant) {
+	if g.model != "" {
+		m.Rule = strings.ReplaceAll(m.Rule, g.model, "<model>")
+	}
+	g.mutants[m.Rule] = m
+	if !slices.Contains(t.rules, m.Rule) {
+		t.rules = append(t.rules, m.Rule)
 	}
 }
 
@@ -60,41 +89,18 @@ func effective(policy *unstructured.Unstructured) map[string]any {
 	return spec
 }
 
-// mutants are all that can be taken out of the target's policies. They are of one form,
-// but some have rules that others have not.
-func (t *target) mutants() []Mutant {
-	var all []Mutant
-	known := map[string]bool{}
-	for _, g := range t.guards {
-		proper := effective(g.original)
-		rules, _ := proper["rules"].(map[string]any)
-		for _, m := range Mutants(rules) {
-			if !known[m.Rule] {
-				known[m.Rule] = true
-				all = append(all, Mutant{Rule: m.Rule, Remove: func(proper map[string]any) {
-					if rules := at(proper, "rules"); rules != nil {
-						m.Remove(rules)
-					}
-				}})
-			}
-		}
-		if proper["when"] != nil {
-			all = append(all, without("when"))
-		}
-	}
-	return all
-}
-
 // apply puts the policies in force without some rules, and returns once the engines
 // decide by them.
-func (t *target) apply(ctx context.Context, mutants ...Mutant) {
+func (t *target) apply(ctx context.Context, rules ...string) {
 	GinkgoHelper()
 	t.versions++
 	version := fmt.Sprintf("%s-%d", t.name, t.versions)
 	for _, g := range t.guards {
 		g.put(ctx, func(proper map[string]any) {
-			for _, m := range mutants {
-				m.Remove(proper)
+			for _, rule := range rules {
+				if m, has := g.mutants[rule]; has {
+					m.Remove(proper)
+				}
 			}
 			mark(at(proper, "rules", "response"), version)
 		})
@@ -162,7 +168,9 @@ func models() *target {
 	s := fixture.Default
 	t := &target{name: "model", at: cases.ModelRoute}
 	for _, m := range s.Guarded() {
-		t.guards = append(t.guards, &guard{key: m.Policies()[kuadrant.AuthPolicy], probe: world.Request{Tenant: s.Tenant, Path: m.Path() + "/v1/models"}})
+		t.guards = append(t.guards, &guard{
+			key: m.Policies()[kuadrant.AuthPolicy], model: `"` + m.Key().String() + `"`, probe: world.Request{Tenant: s.Tenant, Path: m.Path() + "/v1/models"},
+		})
 	}
 	return t
 }

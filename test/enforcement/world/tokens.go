@@ -21,7 +21,8 @@ const (
 	// ClusterAudience is that of the cluster's own tokens.
 	ClusterAudience = "https://kubernetes.default.svc"
 
-	clusterTokenLifetime = time.Hour
+	// tokenLifetime is longer than any suite takes.
+	tokenLifetime = 4 * time.Hour
 )
 
 // ClusterToken is a token of a ServiceAccount, which is made with its namespace if it
@@ -36,7 +37,7 @@ func (w *World) ClusterToken(ctx context.Context, namespace, name string, audien
 		}
 	}
 	request := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{
-		Audiences: audiences, ExpirationSeconds: new(int64(clusterTokenLifetime.Seconds())),
+		Audiences: audiences, ExpirationSeconds: new(int64(tokenLifetime.Seconds())),
 	}}
 	if err := w.Admin.SubResource("token").Create(ctx, account, request); err != nil {
 		return "", fmt.Errorf("request a token of %s: %w", client.ObjectKeyFromObject(account), err)
@@ -56,7 +57,7 @@ func (t *Tenant) Claims(user string, groups ...string) engines.Claims {
 	claims := engines.Claims{
 		"iss": t.OIDC.Issuer(), "sub": "subject-of-" + user, "preferred_username": user,
 		"aud": []string{t.ClientID}, "azp": t.ClientID,
-		"iat": now.Unix(), "exp": now.Add(clusterTokenLifetime).Unix(),
+		"iat": now.Unix(), "exp": now.Add(tokenLifetime).Unix(),
 	}
 	if len(groups) > 0 {
 		claims["groups"] = groups
