@@ -40,7 +40,7 @@ func object(rt *rapid.T, label string, fields ...string) map[string]any {
 
 func draw(rt *rapid.T) world {
 	w := world{headers: map[string]any{}}
-	for _, name := range []string{"x-maas-username", "X-MaaS-Group", "X-Maas-Subscription"} {
+	for _, name := range []string{"x-maas-username", "X-MaaS-Group", "X-Maas-Subscription", "x_maas_username", "X-MaaS_Subscription"} {
 		if rapid.IntRange(0, 5).Draw(rt, name) == 0 {
 			w.headers[name] = rapid.SampledFrom([]string{"", "admin", "gold"}).Draw(rt, name)
 		}
@@ -54,7 +54,7 @@ func draw(rt *rapid.T) world {
 	}
 	if rapid.Bool().Draw(rt, "known to the provider") {
 		w.claims = object(rt, "claims", "preferred_username", "sub", "groups", "azp", "aud", "user")
-		w.claims["iss"] = issuer
+		w.claims["iss"] = rapid.SampledFrom([]any{issuer, issuer, issuer, issuer + "/", "none"}).Draw(rt, "iss")
 	}
 	if rapid.Bool().Draw(rt, "known to the cluster") {
 		w.review = map[string]any{"authenticated": true}
@@ -111,7 +111,7 @@ func (w world) caller() *caller {
 		if username == "" {
 			username = text(w.claims, "sub")
 		}
-		return &caller{username, asked, bound(w.claims) && !strings.HasPrefix(username, "system:")}
+		return &caller{username, asked, w.claims["iss"] == issuer && bound(w.claims) && !strings.HasPrefix(username, "system:")}
 	case w.review != nil:
 		user, _ := w.review["user"].(map[string]any)
 		return &caller{text(user, "username"), asked, true}
@@ -136,9 +136,11 @@ func (w world) judge() (status int, username, subscription string) {
 		return 401, "", ""
 	}
 	_, namesItself := w.headers["x-maas-username"]
-	_, namesItsGroups := w.headers["x-maas-group"]
+	_, namesItsGroups := w.headers["X-MaaS-Group"]
+	_, misspells := w.headers["x_maas_username"]
+	_, misspellsToo := w.headers["X-MaaS_Subscription"]
 	arrives := c.username != "" && c.username == strings.TrimSpace(c.username) && !strings.ContainsFunc(c.username, unicode.IsControl)
-	if !c.passes || !arrives || namesItself || namesItsGroups {
+	if !c.passes || !arrives || namesItself || namesItsGroups || misspells || misspellsToo {
 		return 403, "", ""
 	}
 	return 200, c.username, c.subscription
