@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 )
 
 // world is one request and what everybody the gateway asks would answer.
@@ -120,10 +121,13 @@ func (w world) mayPass(c caller, users, groups []string) bool {
 	reply, _ := w.selected.(map[string]any)
 	_, namesItself := w.headers["x-maas-username"]
 	_, namesItsGroups := w.headers["x-maas-group"]
+	_, misspells := w.headers["x-maas_subscription"]
 	switch {
-	case !c.valid || c.username == "", namesItself, namesItsGroups:
+	case !c.valid || c.username == "", namesItself, namesItsGroups, misspells:
 		return false
-	case c.kind == "claims" && (!bound(w.claims) || strings.HasPrefix(c.username, "system:")):
+	case c.username != strings.TrimSpace(c.username) || strings.ContainsFunc(c.username, unicode.IsControl):
+		return false
+	case c.kind == "claims" && (w.claims["iss"] != issuer || !bound(w.claims) || strings.HasPrefix(c.username, "system:")):
 		return false
 	case field(reply, "name") == "", !nothing(reply, "error"), !nothing(reply, "deletionTimestamp"):
 		return false
@@ -149,7 +153,7 @@ func (w world) judge(s switches, users, groups []string) verdict {
 		v.wrongShape = w.validate != nil && !validShape
 	}
 	asked := w
-	if c.valid {
+	if c.valid && c.username != "" {
 		v.selectBody = map[string]any{"groups": c.groups, "username": c.username, "requestedSubscription": c.requested, "requestedModel": reference}
 		v.wrongShape = v.wrongShape || w.selected != nil && !selectShape
 	} else {

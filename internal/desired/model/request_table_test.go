@@ -90,7 +90,8 @@ func providerClaims() []map[string]any {
 	return append(out, changed(claims(), map[string]any{"azp": absent, "aud": oidcID}), changed(claims(), map[string]any{"azp": absent, "aud": []any{"account", oidcID}}),
 		changed(claims(), map[string]any{"preferred_username": "system:serviceaccount:apps:bot"}), changed(claims(), map[string]any{"preferred_username": "", "sub": "alice"}),
 		changed(claims(), map[string]any{"preferred_username": "m", "groups": []any{"system:masters"}, "user": map[string]any{"username": "alice"}}),
-		changed(claims(), map[string]any{"azp": oidcID, "aud": "other"}))
+		changed(claims(), map[string]any{"azp": oidcID, "aud": "other"}), changed(claims(), map[string]any{"iss": issuer + "/"}), changed(claims(), map[string]any{"iss": "none"}),
+		changed(claims(), map[string]any{"preferred_username": "alice "}), changed(claims(), map[string]any{"preferred_username": "ali\nce"}))
 }
 
 func reviews() []map[string]any {
@@ -110,7 +111,7 @@ func worlds(s switches) []world {
 		base.claims, base.status, base.validate, base.selected = claims(), review(), keyReply(), selectReply()
 		add(base)
 		for _, extra := range []map[string]any{
-			{"x-maas-subscription": "silver"}, {"x-maas-username": "admin"}, {"x-maas-group": ""}, {"x-maas-subscription": "", "x-gateway-model-name": "other"},
+			{"x-maas-subscription": "silver"}, {"x-maas-username": "admin"}, {"x-maas-group": ""}, {"x-maas_subscription": "gold"}, {"x-maas-subscription": "", "x-gateway-model-name": "other"},
 		} {
 			w := base
 			w.headers = extra
