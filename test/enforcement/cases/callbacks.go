@@ -190,16 +190,15 @@ func kept() func(*Side) Verdict {
 	}})
 }
 
-// Silence is what becomes of requests while maas-api takes the gateway's questions and
-// never answers. Each takes as long as the gateway gives Authorino. They are not among
-// the others: at the very moment at which that time is over Authorino passes over the
-// rules that it has not come to, and lets a request through. Nothing that a policy says
-// of callers keeps it from that.
+// Silence is what becomes of requests for a model while maas-api takes the gateway's
+// questions and never answers. Each takes as long as the gateway gives Authorino. They
+// are not among the others: at the very moment at which that time is over Authorino
+// passes over the rules that it has not come to, and lets a request through. Nothing
+// that an AuthPolicy says keeps it from that.
 func Silence() []Case {
 	nothing := func(*Side) reply { return reply{silent: true} }
 	return []Case{
-		validates("nothing for as long as it is asked", nothing, ModelRoute), validates("nothing for as long as it is asked", nothing, ServiceRoute),
-		chooses("nothing for as long as it is asked", nothing),
+		validates("nothing for as long as it is asked", nothing, ModelRoute), chooses("nothing for as long as it is asked", nothing),
 	}
 }
 

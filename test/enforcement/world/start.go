@@ -99,7 +99,7 @@ func (t *Tenant) startOIDC(ctx context.Context) error {
 			{Name: "otto", Subject: "subject-of-otto"},
 		},
 		TokenLifetime: tokenLifetime,
-		Clients: []engines.OIDCClient{{ID: t.ClientID}, {ID: "somebody-else"}, {ID: "without-azp", Audience: []string{t.ClientID}, NoAuthorizedParty: true}},
+		Clients:       []engines.OIDCClient{{ID: t.ClientID}, {ID: "somebody-else"}, {ID: "without-azp", Audience: []string{t.ClientID}, NoAuthorizedParty: true}},
 	})
 	if err != nil {
 		return err
