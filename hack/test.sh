@@ -28,8 +28,12 @@ enforcement='/test/(engines|enforcement(/.+)?)$'
 # them), and the longest of those that judge our programs from outside.
 engines="${enforcement}"'|/test/(cmd/devstack/e2e|simulator|coherence|tenancy|workload|chaos|crash|random|e2e/life|acceptance(/service|/tenants)?)$'
 
+# Not with "engines", because test-long.sh runs them with more counts; and what takes
+# rules out of policies one by one, which "enforcement" does.
+elsewhere='/test/(chaos|crash|random|enforcement/mutation)$'
+
 if [[ $* == engines || $* == enforcement ]]; then
-	mapfile -t chosen < <(go list -mod=readonly ./... | grep -E "${!1}")
+	mapfile -t chosen < <(go list -mod=readonly ./... | grep -E "${!1}" | if [[ $* == engines ]]; then grep -vE "${elsewhere}"; else cat; fi)
 	packages 1 "${chosen[@]}" # They measure, and ask for free ports again and again.
 elif [[ ${*: -1} == ./... ]]; then
 	# The race detector makes a program many times slower. It has nothing to find
