@@ -219,7 +219,7 @@ var _ = Describe("A request for a model that takes every credential", Ordered, f
 		refusing := map[string]bool{}
 		for _, r := range []enforced.Request{
 			ok(with(bearer(apiKey), "x-maas-username", "x")),
-			{Headers: bearer(jwtToken), Claims: map[string]any{"iss": providerURL, "preferred_username": "system:x", "azp": "other"}},
+			{Headers: bearer(jwtToken), Claims: map[string]any{"iss": providerURL + "/", "preferred_username": "system:x ", "azp": "other"}},
 			{Headers: bearer(apiKey)},
 		} {
 			for _, rule := range g.Denials(r) {
