@@ -104,6 +104,12 @@ func forgedSubscriptions() []Case {
 	}
 	its := func(s *Side) Verdict { return s.passes(s.olga().with(&s.Keys.Olgas), s.Models.Granite, gold) }
 	return []Case{
+		{
+			Name: "a key at maas-api that names another subscription with underscores", Rows: rows, At: ServiceRoute, Want: denied(),
+			Ask: ask(func(s *Side) world.Request {
+				return s.get("/v1/models", append(world.Headers("X_MaaS_Subscription", silver), world.Bearer(s.Keys.Olgas.Key)...)...)
+			}),
+		},
 		{Name: "a key that names another subscription", Rows: rows, At: ModelRoute, Ask: key(world.Headers(headerSubscription, silver)...), Want: its},
 		{Name: "a key that names no subscription there is", Rows: rows, At: ModelRoute, Ask: key(world.Headers("x-maas-subscription", "secret")...), Want: its},
 		{Name: "a key that names an empty subscription", Rows: rows, At: ModelRoute, Ask: key(world.Headers(headerSubscription, "")...), Want: its},

@@ -114,6 +114,12 @@ func serviceRefusals() []Case {
 			Ask: claims(func(_ *Side, c engines.Claims) engines.Claims { return c.With("azp", "somebody-else") }),
 		},
 		{
+			Name: "a token of another issuer at maas-api that the provider's key has signed", At: ServiceRoute, Want: keptOut(),
+			Ask: claims(func(_ *Side, c engines.Claims) engines.Claims {
+				return c.With("iss", "https://elsewhere.example.com/realms/maas")
+			}),
+		},
+		{
 			Name: "a token without a client at maas-api, for our audience", At: ServiceRoute,
 			Ask:  claims(func(_ *Side, c engines.Claims) engines.Claims { return c.Without("azp") }),
 			Want: func(s *Side) Verdict { return s.knows(s.olga(), "") },
