@@ -53,6 +53,7 @@ func TestUsageOfReplies(t *testing.T) {
 		"no document":                          {inJSON, `oops`, 0},
 		"a stream":                             {inSSE, "data: {}\n\ndata: {\"usage\":{\"total_tokens\":12}}\n\ndata: [DONE]\n\n", 12},
 		"a stream with carriage returns":       {inSSE, "data: {}\r\n\r\ndata: {\"usage\":{\"total_tokens\":12}}\r\n\r\ndata: [DONE]\r\n\r\n", 12},
+		"a stream of lines with both":          {inSSE, "data: {\"usage\":\r\ndata: {\"total_tokens\":12}}\r\n\r\ndata: [DONE]\r\n\r\n", 12},
 		"a stream with only carriage returns":  {inSSE, "data: {\"usage\":{\"total_tokens\":12}}\r\rdata: [DONE]\r\r", 12},
 		"a stream with comments and names":     {inSSE, ": hello\n\nevent: x\nid: 1\ndata:{\"usage\":\ndata: {\"total_tokens\":12}}\n\n: bye\n\ndata: [DONE]\n\n", 12},
 		"a stream that ends with its usage":    {inSSE, "data: {}\n\ndata: {\"usage\":{\"total_tokens\":12}}\n\n", 0},
@@ -217,6 +218,24 @@ func TestReplyWithoutABodyReportsNothing(t *testing.T) {
 	stream.Reply(response)
 	if d := b.last(t); d.Reply != ReplyEmpty || response.Body != http.NoBody || d.Status != http.StatusNoContent {
 		t.Errorf("decision %+v", d)
+	}
+}
+
+// What an expression may ask of the reply must be there, even where it would not look.
+func TestExpressionThatMayAskOfTheReply(t *testing.T) {
+	t.Parallel()
+	for body, want := range map[string]string{`{"a": 7}`: "report:reported", `{}`: "report:failed"} {
+		b := benchWith(t, one(`{"service": "report", "scope": "shop/route", "conditionalData": [{"data": [
+			{"expression": {"key": "ratelimit.hits_addend", "value": "request.method == 'POST' ? 5 : responseBodyJSON('/a')"}}]}]}`), nil)
+		stream, _ := b.plugin.Begin(t.Context(), b.services, request())
+		response := &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(strings.NewReader(body)), ContentLength: -1}
+		stream.Reply(response)
+		if _, err := io.Copy(io.Discard, response.Body); err != nil {
+			t.Fatal(err)
+		}
+		if got := results(b.last(t)); got != want {
+			t.Errorf("%s: %s, want %s", body, got, want)
+		}
 	}
 }
 

@@ -162,14 +162,10 @@ func (a *action) applies(s *Stream) (bool, error) {
 		ok, err := conjunction(b.predicates, s)
 		anyBlock, unknown = ok, cmp.Or(unknown, err)
 	}
-	switch {
-	case !anyBlock && unknown == nil:
-		return false, nil
-	case !anyBlock:
+	if !anyBlock {
 		return false, unknown
-	default:
-		return failed == nil, failed
 	}
+	return failed == nil, failed
 }
 
 // variables are what expressions see.
