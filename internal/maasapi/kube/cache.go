@@ -94,7 +94,7 @@ func NewCache(options CacheOptions) (*Cache, error) {
 	}
 	c := &Cache{options: o, began: o.Clock.Now(), changed: make(chan struct{}, 1)}
 	var err error
-	if c.metrics, err = newCacheMetrics(o.Registerer, c.age); err != nil {
+	if c.metrics, err = newCacheMetrics(o.Registerer); err != nil {
 		return nil, err
 	}
 	c.models = newCollection(readModel, c.touch, c.skip(modelRefs.Resource))
@@ -104,6 +104,9 @@ func NewCache(options CacheOptions) (*Cache, error) {
 		c.feed(&feed{resource: modelRefs}, c.models),
 		c.feed(&feed{resource: subscriptions, namespace: o.SubscriptionNamespace}, c.subscriptions),
 		c.feed(&feed{resource: authPolicies, namespace: o.SubscriptionNamespace}, c.policies),
+	}
+	if err := registerAge(o.Registerer, c.age); err != nil {
+		return nil, err
 	}
 	return c, nil
 }

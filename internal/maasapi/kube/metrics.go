@@ -26,7 +26,7 @@ type cacheMetrics struct {
 	failures  *prometheus.CounterVec
 }
 
-func newCacheMetrics(registerer prometheus.Registerer, age func() float64) (*cacheMetrics, error) {
+func newCacheMetrics(registerer prometheus.Registerer) (*cacheMetrics, error) {
 	resource := []string{labelResource}
 	m := &cacheMetrics{
 		builds: prometheus.NewCounter(prometheus.CounterOpts{
@@ -49,13 +49,7 @@ func newCacheMetrics(registerer prometheus.Registerer, age func() float64) (*cac
 			Name: "maas_api_watch_failures_total", Help: "Lists and watches that failed, by kind.",
 		}, resource),
 	}
-	collectors := []prometheus.Collector{
-		m.builds, m.seconds, m.objects, m.skipped, m.ambiguous, m.failures,
-		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-			Name: "maas_api_snapshot_age_seconds", Help: "Time since which changes of the cluster may have been missed: seconds as a rule, and growing while the API server cannot be reached.",
-		}, age),
-	}
-	for _, c := range collectors {
+	for _, c := range []prometheus.Collector{m.builds, m.seconds, m.objects, m.skipped, m.ambiguous, m.failures} {
 		if err := registerer.Register(c); err != nil {
 			return nil, fmt.Errorf("register metrics of the cache: %w", err)
 		}
@@ -66,6 +60,16 @@ func newCacheMetrics(registerer prometheus.Registerer, age func() float64) (*cac
 		m.skipped.WithLabelValues(r)
 	}
 	return m, nil
+}
+
+// registerAge comes last: from then on whoever reads the metrics asks for the age.
+func registerAge(registerer prometheus.Registerer, age func() float64) error {
+	if err := registerer.Register(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "maas_api_snapshot_age_seconds", Help: "Time since which changes of the cluster may have been missed: seconds as a rule, and growing while the API server cannot be reached.",
+	}, age)); err != nil {
+		return fmt.Errorf("register metrics of the cache: %w", err)
+	}
+	return nil
 }
 
 func (m *cacheMetrics) failed(resource string) { m.failures.WithLabelValues(resource).Inc() }
