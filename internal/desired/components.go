@@ -18,6 +18,9 @@ import (
 
 // Stages order the objects of one unit of work: lower ones are applied first.
 const (
+	// stageDefault comes before the limits of a Gateway, which are in error where
+	// nobody asks who is calling.
+	stageDefault = 5
 	// stageLimits comes before access: whoever is let in is limited already.
 	stageLimits = 10
 	stageAccess = 20

@@ -18,8 +18,8 @@ const (
 func gatewayComponents() []Component {
 	limits, auth := kuadrant.TokenRateLimitPolicy, kuadrant.AuthPolicy
 	return []Component{
+		row(stageDefault, access.GatewayAuthTemplate, auth, values.GatewayAuthPolicy{}, guardedGateway).requires(kuadrant.AuthPolicyCRD),
 		row(stageLimits, access.GatewayDenyTemplate, limits, values.GatewayTokenRateLimitPolicy{}, guardedGateway).requires(kuadrant.TokenRateLimitPolicyCRD),
-		row(stageAccess, access.GatewayAuthTemplate, auth, values.GatewayAuthPolicy{}, guardedGateway).requires(kuadrant.AuthPolicyCRD),
 		row(stageAccess, access.MaaSAPIPolicyTemplate, auth, values.MaaSAPIAuthPolicy{}, guardedService).requires(kuadrant.AuthPolicyCRD),
 	}
 }
