@@ -20,9 +20,9 @@ import (
 	"github.com/opendatahub-io/maas-operator/internal/kuadrant"
 )
 
-// retire removes the AuthPolicy that an earlier release put on the tenant's Gateway. Of
-// two policies on one Gateway the older one decides: as long as it is there, it admits
-// whom it always admitted. What could not be removed is tried again.
+// retire removes the AuthPolicy that an earlier release put on the tenant's Gateway.
+// Kuadrant enforces one of two policies on one Gateway: as long as that is the former
+// one, it admits whom it always admitted. What could not be removed is tried again.
 func (r *Reconciler) retire(ctx context.Context, s *scope) error {
 	for _, key := range r.Tenants.Settings.FormerGatewayAuth(s.input.Tenant.Gateway) {
 		policy, err := fetch.Optional(ctx, r.Client, key, kuadrant.New(kuadrant.AuthPolicy))
@@ -43,7 +43,7 @@ func (r *Reconciler) retire(ctx context.Context, s *scope) error {
 
 func (r *Reconciler) retireOne(ctx context.Context, s *scope, key types.NamespacedName, policy *unstructured.Unstructured) error {
 	if policy.GetAnnotations()[v1alpha1.AnnotationManaged] == "false" {
-		s.warn(v1alpha1.ReasonOptedOut, fmt.Sprintf("%s of an earlier release is annotated %s=false and was left alone: it decides who gets through the Gateway, in the place of %s. Delete it, or remove the annotation.",
+		s.warn(v1alpha1.ReasonOptedOut, fmt.Sprintf("%s of an earlier release is annotated %s=false and was left alone: it may decide who gets through the Gateway, in the place of %s. Delete it, or remove the annotation.",
 			nameOf(policy), v1alpha1.AnnotationManaged, s.input.Tenant.GatewayDefaultAuth()))
 		return nil
 	}
