@@ -30,14 +30,12 @@ func labelledOurs(live *unstructured.Unstructured) bool {
 
 // ours reports whether an existing object may be applied to or deleted: it carries our label, or an earlier apply of
 // ours (then somebody removed the label, which is drift).
-func (a *Applier) ours(live *unstructured.Unstructured) bool {
-	return labelledOurs(live) || slices.ContainsFunc(managedFields(live), a.isOwnEntry)
-}
+func (a *Applier) ours(live *unstructured.Unstructured) bool { return Owns(live, a.owner) }
 
 // Owns tells whether an Applier with that field owner would take a live object for its own. A cache that keeps less of
 // the objects of others must keep those whole.
 func Owns(live *unstructured.Unstructured, fieldOwner string) bool {
-	return (&Applier{owner: fieldOwner}).ours(live)
+	return labelledOurs(live) || slices.ContainsFunc(managedFields(live), func(entry any) bool { return isEntryOf(entry, fieldOwner) })
 }
 
 // managedFields returns the entries of metadata.managedFields in their JSON form, without copying.
@@ -48,9 +46,12 @@ func managedFields(live *unstructured.Unstructured) []any {
 }
 
 // isOwnEntry reports whether an entry was written by our own apply requests.
-func (a *Applier) isOwnEntry(entry any) bool {
+func (a *Applier) isOwnEntry(entry any) bool { return isEntryOf(entry, a.owner) }
+
+// isEntryOf reports whether an entry was written by apply requests of that field owner.
+func isEntryOf(entry any, owner string) bool {
 	e, _ := entry.(map[string]any)
-	return e["manager"] == a.owner && e["operation"] == string(metav1.ManagedFieldsOperationApply) && isMainResource(e)
+	return e["manager"] == owner && e["operation"] == string(metav1.ManagedFieldsOperationApply) && isMainResource(e)
 }
 
 // isMainResource reports whether an entry was written through the object itself and not through a sub-resource, which
