@@ -8,10 +8,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -109,10 +111,10 @@ func (p *Process) start(ctx context.Context, l launch) error {
 		return err
 	}
 	var args []string
-	for outside, inside := range l.in {
-		args = append(args, "--in", outside+"="+inside)
+	for _, outside := range slices.Sorted(maps.Keys(l.in)) {
+		args = append(args, "--in", outside+"="+l.in[outside])
 	}
-	for _, address := range append(l.out, server) {
+	for _, address := range slices.Concat(l.out, []string{server}) {
 		args = append(args, "--out", address+"="+address)
 	}
 	args = append(append(args, "--", l.bin), l.args...)

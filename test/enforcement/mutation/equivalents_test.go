@@ -3,7 +3,10 @@
 
 package mutation
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // twins are the rules that refuse the same requests as another one, for another reason:
 // a request passes only when all of them are missing. Rules are those of Mutants.
@@ -25,7 +28,7 @@ var modelTwins = map[string][]string{
 // equivalent is why nothing can be different without a rule; empty if there is no
 // reason.
 func equivalent(policy, rule string) string {
-	if _, operand, found := strings.Cut(rule, ": "); found && strings.HasPrefix(operand, "has(") {
+	if _, operand, found := strings.Cut(rule, ": "); found && slices.Contains(guards, operand) {
 		return "without the field the next operand is an error, which denies as well"
 	}
 	for _, e := range equivalents {
@@ -35,6 +38,9 @@ func equivalent(policy, rule string) string {
 	}
 	return ""
 }
+
+// guards are the operands behind which another one reads the field.
+var guards = []string{"has(s.accessAllowed)", "has(s.name)", "has(s.phase)", "has(s.resolvedModel)"}
 
 // equivalents are rules that change nothing which a caller, a model or telemetry could
 // see, by the beginnings of their names.
