@@ -70,7 +70,8 @@ func (s *scope) deployment() (tenantstatus.Observation, error) {
 		wished = *d.Spec.Replicas
 	}
 	switch {
-	case d.Status.ObservedGeneration < d.Generation, d.Status.UpdatedReplicas < wished, d.Status.AvailableReplicas < wished:
+	case d.Status.ObservedGeneration < d.Generation, d.Status.UpdatedReplicas < wished,
+		d.Status.Replicas > d.Status.UpdatedReplicas, d.Status.AvailableReplicas < wished:
 		return waits("Not all Pods of %s run and are ready yet. If it lasts, look at the Pods: their events and logs say why.", nameOf(live)), nil
 	default:
 		return works(), nil

@@ -42,6 +42,7 @@ func TestADeploymentIsJudgedByItsNewestTemplate(t *testing.T) {
 		"one when nothing is said":     {nil, appsv1.DeploymentStatus{ObservedGeneration: 3, UpdatedReplicas: 1, AvailableReplicas: 1}, metav1.ConditionTrue},
 		"of an earlier generation":     {new(int32(2)), appsv1.DeploymentStatus{ObservedGeneration: 2, UpdatedReplicas: 2, AvailableReplicas: 2}, metav1.ConditionUnknown},
 		"too few of the new template":  {new(int32(2)), appsv1.DeploymentStatus{ObservedGeneration: 3, UpdatedReplicas: 1, AvailableReplicas: 2}, metav1.ConditionUnknown},
+		"one of the former template":   {new(int32(1)), appsv1.DeploymentStatus{ObservedGeneration: 3, Replicas: 2, UpdatedReplicas: 1, AvailableReplicas: 1}, metav1.ConditionUnknown},
 		"too few that are available":   {new(int32(2)), appsv1.DeploymentStatus{ObservedGeneration: 3, UpdatedReplicas: 2, AvailableReplicas: 1}, metav1.ConditionUnknown},
 		"not looked at by its manager": {new(int32(1)), appsv1.DeploymentStatus{}, metav1.ConditionUnknown},
 	} {
