@@ -32,7 +32,8 @@ type Options struct {
 	// Lag is the delay between a change and its status; nil is Between(200ms, 800ms).
 	Lag LagFunc
 	// NewestWins turns the order of several policies of a kind on one target
-	// around. By default the oldest wins, then the first by namespace/name.
+	// around, as Kuadrant 1.5 has it on a route. By default the oldest wins, then the
+	// first by namespace/name.
 	NewestWins bool
 	// StallFile stalls the stand-in for as long as that file exists.
 	StallFile string
