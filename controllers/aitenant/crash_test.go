@@ -22,7 +22,6 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
@@ -32,6 +31,7 @@ import (
 	desiredtenant "github.com/opendatahub-io/maas-operator/internal/desired/aitenant"
 	"github.com/opendatahub-io/maas-operator/internal/desired/tenant"
 	"github.com/opendatahub-io/maas-operator/internal/tenancy"
+	"github.com/opendatahub-io/maas-operator/test/fakecluster"
 	"github.com/opendatahub-io/maas-operator/test/parts"
 )
 
@@ -71,7 +71,7 @@ var curtain = time.Now().Truncate(time.Second)
 func newTheatre(t *testing.T, objects ...client.Object) *theatre {
 	t.Helper()
 	s := &theatre{t: t, revoked: map[types.UID]bool{}, clock: clocktesting.NewFakePassiveClock(curtain), events: events.NewFakeRecorder(1000)}
-	s.store = fake.NewClientBuilder().WithScheme(parts.Scheme(t)).WithObjects(objects...).
+	s.store = fakecluster.Holding(parts.Scheme(t), objects...).
 		WithStatusSubresource(&v1alpha1.AITenant{}, &v1alpha1.MaasTenantConfig{}, &batchv1.Job{}).Build()
 	seen := interceptor.NewClient(s.store.(client.WithWatch), interceptor.Funcs{
 		Create: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.CreateOption) error {

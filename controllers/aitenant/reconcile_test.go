@@ -19,7 +19,6 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 	gwapiv1 "sigs.k8s.io/gateway-api/apis/v1"
 
@@ -30,6 +29,7 @@ import (
 	"github.com/opendatahub-io/maas-operator/internal/desired/tenant"
 	"github.com/opendatahub-io/maas-operator/internal/facts"
 	"github.com/opendatahub-io/maas-operator/internal/tenancy"
+	"github.com/opendatahub-io/maas-operator/test/fakecluster"
 	"github.com/opendatahub-io/maas-operator/test/parts"
 )
 
@@ -101,9 +101,9 @@ func storeOf(t *testing.T, tt answers) client.WithWatch {
 	config := desiredtenant.NewConfig(green, "ai-tenant-green")
 	config.Generation = 1
 	meta.SetStatusCondition(&config.Status.Conditions, metav1.Condition{Type: "Ready", Status: metav1.ConditionTrue, Reason: "Played", ObservedGeneration: 1})
-	return fake.NewClientBuilder().WithScheme(parts.Scheme(t)).WithStatusSubresource(green, config).WithObjects(
+	return fakecluster.Holding(parts.Scheme(t),
 		green, gateway, config, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: infraNamespace}},
-	).Build()
+	).WithStatusSubresource(green, config).Build()
 }
 
 // blind lets a client not find objects of one type.

@@ -14,7 +14,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
 	"github.com/opendatahub-io/maas-operator/controllers/contributor"
@@ -23,6 +22,7 @@ import (
 	"github.com/opendatahub-io/maas-operator/internal/index"
 	"github.com/opendatahub-io/maas-operator/internal/kuadrant"
 	"github.com/opendatahub-io/maas-operator/test/builder"
+	"github.com/opendatahub-io/maas-operator/test/fakecluster"
 )
 
 // settled judges subscriptions: those named "settled" are.
@@ -48,7 +48,7 @@ func TestAPolicyConcernsThoseWhoseVerdictMoves(t *testing.T) {
 	if err := v1alpha1.AddToScheme(scheme); err != nil {
 		t.Fatal(err)
 	}
-	b := fake.NewClientBuilder().WithScheme(scheme).WithObjects(
+	b := fakecluster.Holding(scheme,
 		builder.Subscription("red", "settled").Limit(granite, 1, "1m").Obj(),
 		builder.Subscription("red", "moving").Limit(granite, 1, "1m").Obj(),
 		builder.Subscription("red", "other").Limit(builder.Key("llm", "llama"), 1, "1m").Obj())

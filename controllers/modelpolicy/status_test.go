@@ -13,11 +13,11 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
 	"github.com/opendatahub-io/maas-operator/internal/conditions"
+	"github.com/opendatahub-io/maas-operator/test/fakecluster"
 )
 
 func TestATransitionIsToldOnceItIsWritten(t *testing.T) {
@@ -37,7 +37,7 @@ func TestATransitionIsToldOnceItIsWritten(t *testing.T) {
 			}
 			ref := &v1alpha1.MaaSModelRef{ObjectMeta: metav1.ObjectMeta{Namespace: "llm", Name: "granite"}}
 			conditions.Set(&ref.Status.Conditions, v1alpha1.ConditionPoliciesApplied, 1, conditions.True(v1alpha1.ReasonPoliciesApplied, ""))
-			c := fake.NewClientBuilder().WithScheme(scheme).WithObjects(ref).WithStatusSubresource(ref).WithInterceptorFuncs(interceptor.Funcs{
+			c := fakecluster.Holding(scheme, ref).WithStatusSubresource(ref).WithInterceptorFuncs(interceptor.Funcs{
 				SubResourcePatch: func(ctx context.Context, c client.Client, sub string, o client.Object, patch client.Patch, opts ...client.SubResourcePatchOption) error {
 					if tc.refusal != nil {
 						return tc.refusal

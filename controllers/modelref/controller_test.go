@@ -19,7 +19,6 @@ import (
 	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 	gwapiv1 "sigs.k8s.io/gateway-api/apis/v1"
 
@@ -31,6 +30,7 @@ import (
 	"github.com/opendatahub-io/maas-operator/internal/kserve"
 	"github.com/opendatahub-io/maas-operator/internal/tenancy"
 	"github.com/opendatahub-io/maas-operator/internal/tenancy/lookup"
+	"github.com/opendatahub-io/maas-operator/test/fakecluster"
 	"github.com/opendatahub-io/maas-operator/test/parts"
 )
 
@@ -63,7 +63,7 @@ var everyAPI = installed{kinds: map[string][]string{
 // reconciler works on a fake cluster; calls go through the interceptor.
 func reconciler(t *testing.T, apis installed, funcs interceptor.Funcs, objs ...client.Object) *Reconciler {
 	t.Helper()
-	b := fake.NewClientBuilder().WithScheme(parts.Scheme(t)).WithObjects(objs...).WithStatusSubresource(&v1alpha1.MaaSModelRef{}).WithInterceptorFuncs(funcs)
+	b := fakecluster.Holding(parts.Scheme(t), objs...).WithStatusSubresource(&v1alpha1.MaaSModelRef{}).WithInterceptorFuncs(funcs)
 	for _, i := range index.All() {
 		b = b.WithIndex(i.Object, i.Name, i.Extract)
 	}

@@ -16,10 +16,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
+	"github.com/opendatahub-io/maas-operator/test/fakecluster"
 )
 
 // legacyScheme has no HTTPRoute, as a cluster may have none.
@@ -84,7 +84,7 @@ func TestTheRemovalOfTheFormerMaaSAPIIsTriedUntilItSucceeds(t *testing.T) {
 				former.Namespace = ""
 				left = []client.Object{&rbacv1.ClusterRole{ObjectMeta: former}, &rbacv1.ClusterRoleBinding{ObjectMeta: former}}
 			}
-			c := fake.NewClientBuilder().WithScheme(legacyScheme(t)).WithObjects(append(left, config)...).
+			c := fakecluster.Holding(legacyScheme(t), append(left, config)...).
 				WithInterceptorFuncs(interceptor.Funcs{Delete: func(ctx context.Context, c client.WithWatch, object client.Object, opts ...client.DeleteOption) error {
 					if object.GetObjectKind().GroupVersionKind().Kind == test.kind && failures > 0 {
 						failures--
@@ -128,7 +128,7 @@ func TestWhateverIsLeftOfTheFormerMaaSAPIGoes(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			config := theConfigOf()
-			c := fake.NewClientBuilder().WithScheme(legacyScheme(t)).WithObjects(config, left).Build()
+			c := fakecluster.Holding(legacyScheme(t), config, left).Build()
 			s := &scope{config: config, tenant: readyTenant()}
 			if err := legacyReconciler(c).retireLegacyAPI(t.Context(), s); err != nil {
 				t.Fatal(err)
@@ -166,7 +166,7 @@ func TestTheRightsOfTheFormerMaaSAPIGo(t *testing.T) {
 			t.Parallel()
 			former := metav1.ObjectMeta{Name: "maas-api-supplemental", Labels: test.labels, Annotations: test.annotations}
 			objects := []client.Object{&rbacv1.ClusterRole{ObjectMeta: former}, &rbacv1.ClusterRoleBinding{ObjectMeta: former}}
-			c := fake.NewClientBuilder().WithScheme(legacyScheme(t)).WithObjects(append(objects, test.config)...).Build()
+			c := fakecluster.Holding(legacyScheme(t), append(objects, test.config)...).Build()
 			s := &scope{config: test.config, tenant: test.tenant, shared: !test.unshared}
 			if err := legacyReconciler(c).retireLegacyRights(t.Context(), s); err != nil {
 				t.Fatal(err)

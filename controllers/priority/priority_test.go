@@ -17,7 +17,6 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
@@ -25,6 +24,7 @@ import (
 	"github.com/opendatahub-io/maas-operator/internal/index"
 	"github.com/opendatahub-io/maas-operator/internal/tenancy"
 	"github.com/opendatahub-io/maas-operator/internal/tenancy/lookup"
+	"github.com/opendatahub-io/maas-operator/test/fakecluster"
 )
 
 const tenant = "models-as-a-service"
@@ -68,7 +68,7 @@ func cluster(t *testing.T, objects ...client.Object) (*priority.Reconciler, *int
 		}
 	}
 	writes := 0
-	b := fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).WithStatusSubresource(&v1alpha1.MaaSSubscription{}).
+	b := fakecluster.Holding(scheme, objects...).WithStatusSubresource(&v1alpha1.MaaSSubscription{}).
 		WithInterceptorFuncs(interceptor.Funcs{SubResourcePatch: func(ctx context.Context, c client.Client, sub string, object client.Object, patch client.Patch, opts ...client.SubResourcePatchOption) error {
 			writes++
 			return c.SubResource(sub).Patch(ctx, object, patch, opts...)

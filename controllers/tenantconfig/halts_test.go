@@ -21,7 +21,6 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
@@ -30,6 +29,7 @@ import (
 	"github.com/opendatahub-io/maas-operator/internal/facts"
 	"github.com/opendatahub-io/maas-operator/internal/tenancy"
 	"github.com/opendatahub-io/maas-operator/internal/tenancy/lookup"
+	"github.com/opendatahub-io/maas-operator/test/fakecluster"
 	"github.com/opendatahub-io/maas-operator/test/parts"
 )
 
@@ -66,7 +66,7 @@ func (f small) reconciler(t *testing.T) *tenantconfig.Reconciler {
 	if f.discovery == nil {
 		f.discovery = serving{}
 	}
-	c := fake.NewClientBuilder().WithScheme(parts.Scheme(t)).WithStatusSubresource(&v1alpha1.MaasTenantConfig{}).WithObjects(f.objects...).WithInterceptorFuncs(f.funcs).Build()
+	c := fakecluster.Holding(parts.Scheme(t), f.objects...).WithStatusSubresource(&v1alpha1.MaasTenantConfig{}).WithInterceptorFuncs(f.funcs).Build()
 	settings := tenancies()
 	settings.Discovery = !f.dormant
 	return &tenantconfig.Reconciler{

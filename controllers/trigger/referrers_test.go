@@ -13,7 +13,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
@@ -22,6 +21,7 @@ import (
 	"github.com/opendatahub-io/maas-operator/controllers/trigger"
 	"github.com/opendatahub-io/maas-operator/internal/index"
 	"github.com/opendatahub-io/maas-operator/internal/kuadrant"
+	"github.com/opendatahub-io/maas-operator/test/fakecluster"
 )
 
 func in(namespace, name string) metav1.ObjectMeta {
@@ -35,7 +35,7 @@ func referrers(t *testing.T, funcs interceptor.Funcs, objects ...client.Object) 
 	if err := v1alpha1.AddToScheme(scheme); err != nil {
 		t.Fatal(err)
 	}
-	b := fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).WithInterceptorFuncs(funcs)
+	b := fakecluster.Holding(scheme, objects...).WithInterceptorFuncs(funcs)
 	for _, i := range index.All() {
 		b = b.WithIndex(i.Object, i.Name, i.Extract)
 	}

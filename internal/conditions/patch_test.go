@@ -13,18 +13,19 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/opendatahub-io/maas-operator/internal/conditions"
+	"github.com/opendatahub-io/maas-operator/test/fakecluster"
 )
 
 // recorder is a client that keeps the body of each status patch.
 func recorder(t *testing.T, objs ...client.Object) (client.Client, *[]map[string]any) {
 	t.Helper()
 	var patches []map[string]any
-	c := fake.NewClientBuilder().WithObjects(objs...).WithStatusSubresource(objs...).
+	c := fakecluster.Holding(scheme.Scheme, objs...).WithStatusSubresource(objs...).
 		WithInterceptorFuncs(interceptor.Funcs{
 			SubResourcePatch: func(ctx context.Context, c client.Client, sub string, obj client.Object, patch client.Patch, opts ...client.SubResourcePatchOption) error {
 				data, err := patch.Data(obj)

@@ -18,10 +18,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/kubernetes/scheme"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"github.com/opendatahub-io/maas-operator/test/fakecluster"
 )
 
 const (
@@ -41,7 +43,7 @@ func secret(namespace, address string) *corev1.Secret {
 func cluster(hooks interceptor.Funcs, existing ...client.Object) (client.Client, context.Context, *bytes.Buffer) {
 	var logged bytes.Buffer
 	log := funcr.New(func(prefix, args string) { logged.WriteString(prefix + args + "\n") }, funcr.Options{})
-	return fake.NewClientBuilder().WithObjects(existing...).WithInterceptorFuncs(hooks).Build(), ctrl.LoggerInto(context.Background(), log), &logged
+	return fakecluster.Holding(scheme.Scheme, existing...).WithInterceptorFuncs(hooks).Build(), ctrl.LoggerInto(context.Background(), log), &logged
 }
 
 func read(t *testing.T, c client.Client, namespace string) *corev1.Secret {

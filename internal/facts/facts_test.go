@@ -15,10 +15,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/opendatahub-io/maas-operator/internal/facts"
+	"github.com/opendatahub-io/maas-operator/test/fakecluster"
 )
 
 // cluster is a discovery of the listed kinds by group version. It counts questions.
@@ -145,7 +145,7 @@ func TestAudience(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			reader := fake.NewClientBuilder().WithScheme(runtime.NewScheme()).WithObjects(tc.objects...).
+			reader := fakecluster.Holding(runtime.NewScheme(), tc.objects...).
 				WithInterceptorFuncs(interceptor.Funcs{Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, obj client.Object, opts ...client.GetOption) error {
 					if tc.getErr != nil {
 						return tc.getErr

@@ -13,11 +13,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
 	"github.com/opendatahub-io/maas-operator/internal/finalizer"
+	"github.com/opendatahub-io/maas-operator/test/fakecluster"
 )
 
 const ours, theirs = v1alpha1.FinalizerModelCleanup, "example.com/theirs"
@@ -39,7 +39,7 @@ func cluster(t *testing.T, patched func(client.Object, client.Patch) error, obje
 		}
 		return c.Patch(ctx, object, patch, opts...)
 	}}
-	return fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).WithInterceptorFuncs(funcs).Build()
+	return fakecluster.Holding(scheme, objects...).WithInterceptorFuncs(funcs).Build()
 }
 
 // read returns the object as it is stored.

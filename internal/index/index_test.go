@@ -14,10 +14,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
 	"github.com/opendatahub-io/maas-operator/internal/index"
+	"github.com/opendatahub-io/maas-operator/test/fakecluster"
 )
 
 func model(namespace, name string, mutate func(*v1alpha1.MaaSModelRef)) *v1alpha1.MaaSModelRef {
@@ -39,7 +39,7 @@ func indexed(t *testing.T, objs ...client.Object) client.Client {
 	if err := v1alpha1.AddToScheme(scheme); err != nil {
 		t.Fatal(err)
 	}
-	b := fake.NewClientBuilder().WithScheme(scheme).WithObjects(objs...)
+	b := fakecluster.Holding(scheme, objs...)
 	for _, i := range index.All() {
 		b = b.WithIndex(i.Object, i.Name, i.Extract)
 	}

@@ -16,12 +16,13 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/kubernetes/scheme"
 	clocktesting "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/opendatahub-io/maas-operator/internal/managedns"
+	"github.com/opendatahub-io/maas-operator/test/fakecluster"
 )
 
 const name = "ai-tenants"
@@ -50,7 +51,7 @@ func newCluster(existing ...client.Object) *cluster {
 		}
 		return nil
 	}
-	c.Client = fake.NewClientBuilder().WithObjects(existing...).WithInterceptorFuncs(interceptor.Funcs{
+	c.Client = fakecluster.Holding(scheme.Scheme, existing...).WithInterceptorFuncs(interceptor.Funcs{
 		Get: func(ctx context.Context, inner client.WithWatch, key client.ObjectKey, object client.Object, opts ...client.GetOption) error {
 			if err := answer(&c.reads, &c.onRead); err != nil {
 				return err

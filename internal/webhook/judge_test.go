@@ -18,13 +18,13 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
 	"github.com/opendatahub-io/maas-operator/internal/tenancy"
 	"github.com/opendatahub-io/maas-operator/internal/tenancy/lookup"
+	"github.com/opendatahub-io/maas-operator/test/fakecluster"
 	"github.com/opendatahub-io/maas-operator/test/parts"
 )
 
@@ -39,7 +39,7 @@ var errDown = errors.New("connection refused")
 // reader looks among the given objects; fails decides which reads do not succeed.
 func reader(t *testing.T, fails func(context.Context, client.Object) error, objects ...client.Object) lookup.Tenants {
 	t.Helper()
-	c := fake.NewClientBuilder().WithScheme(parts.Scheme(t)).WithObjects(objects...).WithInterceptorFuncs(interceptor.Funcs{
+	c := fakecluster.Holding(parts.Scheme(t), objects...).WithInterceptorFuncs(interceptor.Funcs{
 		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, object client.Object, opts ...client.GetOption) error {
 			if err := fails(ctx, object); err != nil {
 				return err

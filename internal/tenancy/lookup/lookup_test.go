@@ -12,13 +12,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
 	"github.com/opendatahub-io/maas-operator/internal/apperr"
 	"github.com/opendatahub-io/maas-operator/internal/tenancy"
 	"github.com/opendatahub-io/maas-operator/internal/tenancy/lookup"
+	"github.com/opendatahub-io/maas-operator/test/fakecluster"
 	"github.com/opendatahub-io/maas-operator/test/parts"
 )
 
@@ -33,7 +33,7 @@ var errDown = errors.New("connection refused")
 // tenants looks among the given objects; reads go through the given function first.
 func tenants(t *testing.T, reads func(client.Object) error, objects ...client.Object) lookup.Tenants {
 	t.Helper()
-	c := fake.NewClientBuilder().WithScheme(parts.Scheme(t)).WithObjects(objects...).WithInterceptorFuncs(interceptor.Funcs{
+	c := fakecluster.Holding(parts.Scheme(t), objects...).WithInterceptorFuncs(interceptor.Funcs{
 		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, object client.Object, opts ...client.GetOption) error {
 			if err := reads(object); err != nil {
 				return err

@@ -9,8 +9,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	gwapiv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/opendatahub-io/maas-operator/test/fakecluster"
 )
 
 func TestAddresses(t *testing.T) {
@@ -71,7 +72,7 @@ func TestAddresses(t *testing.T) {
 				Status:     gwapiv1.GatewayStatus{Addresses: []gwapiv1.GatewayStatusAddress{{Value: "gateway.ingress.svc.cluster.local"}}},
 			}
 			r := &reconciler{
-				client:       fake.NewClientBuilder().WithScheme(scheme).WithObjects(gateway).Build(),
+				client:       fakecluster.Holding(scheme, gateway).Build(),
 				modelRouting: tc.modelRouting,
 			}
 			service := newService()
