@@ -11,19 +11,13 @@ import (
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
-	. "github.com/onsi/gomega"
-	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/opendatahub-io/maas-operator/test/enforcement/cases"
 	"github.com/opendatahub-io/maas-operator/test/enforcement/world"
 )
 
-const (
-	// startTimeout is generous: with a cold cache it compiles all programs.
-	startTimeout = 40 * time.Minute
-	// specTimeout is how long a spec may take on a busy machine.
-	specTimeout = 5 * time.Minute
-)
+// specTimeout is how long a spec may take on a busy machine.
+const specTimeout = 5 * time.Minute
 
 // What all specs share.
 var (
@@ -31,32 +25,12 @@ var (
 	fixture *cases.Fixture
 )
 
-func TestCallers(t *testing.T) {
-	RegisterFailHandler(Fail)
-	ctrl.SetLogger(GinkgoLogr)
-	RunSpecs(t, "callers of tenants' gateways")
-}
+func TestCallers(t *testing.T) { world.RunSpecs(t, "callers of tenants' gateways") }
 
-var _ = BeforeSuite(func(ctx SpecContext) {
-	var err error
-	on, err = world.Start(ctx, world.Options{Log: GinkgoWriter})
-	Expect(err).NotTo(HaveOccurred())
-	DeferCleanup(on.Stop)
-	fixture, err = cases.Prepare(ctx, on)
-	Expect(err).NotTo(HaveOccurred(), on.Say)
-	DeferCleanup(fixture.Release)
-}, NodeTimeout(startTimeout))
-
-// What the programs said helps to understand a failure.
-var _ = ReportAfterEach(func(report SpecReport) {
-	if report.Failed() && on != nil {
-		AddReportEntry("what the programs say", ReportEntryVisibilityFailureOrVerbose, on.Say())
+var _ = world.Suite(world.Options{}, func(ctx SpecContext, w *world.World) (err error) {
+	on = w
+	if fixture, err = cases.Prepare(ctx, on); err == nil {
+		DeferCleanup(fixture.Release)
 	}
-})
-
-// Nothing of what carries out the policies may end by itself.
-var _ = AfterEach(func() {
-	if on != nil { // Else it did not start, which has been reported.
-		Expect(on.Err()).To(Succeed())
-	}
+	return err
 })

@@ -13,44 +13,31 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
-	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/opendatahub-io/maas-operator/test/enforcement/cases"
 	"github.com/opendatahub-io/maas-operator/test/enforcement/world"
 )
 
 const (
-	// startTimeout is generous: with a cold cache it compiles all programs.
-	startTimeout = 40 * time.Minute
-	specTimeout  = 5 * time.Minute
+	specTimeout = 5 * time.Minute
 	// tries is how often each request is sent: what is looked for happens to one of
 	// about twenty.
 	tries = 10
 )
 
-var (
-	on      *world.World
-	fixture *cases.Fixture
-)
+var fixture *cases.Fixture
 
-func TestDeadline(t *testing.T) {
-	RegisterFailHandler(Fail)
-	ctrl.SetLogger(GinkgoLogr)
-	RunSpecs(t, "an Authorino that runs out of time")
-}
+func TestDeadline(t *testing.T) { world.RunSpecs(t, "an Authorino that runs out of time") }
 
-var _ = BeforeSuite(func(ctx SpecContext) {
-	var err error
-	// The time is short, and still enough on a busy machine for those who are answered.
-	on, err = world.Start(ctx, world.Options{Log: GinkgoWriter, KuadrantEnv: []string{
-		"AUTH_SERVICE_TIMEOUT=2s", "RATELIMIT_CHECK_SERVICE_FAILURE_MODE=deny",
-	}})
-	Expect(err).NotTo(HaveOccurred())
-	DeferCleanup(on.Stop)
-	fixture, err = cases.Prepare(ctx, on)
-	Expect(err).NotTo(HaveOccurred(), on.Say)
-	DeferCleanup(fixture.Release)
-}, NodeTimeout(startTimeout))
+// The time is short, and still enough on a busy machine for those who are answered.
+var _ = world.Suite(world.Options{KuadrantEnv: []string{
+	"AUTH_SERVICE_TIMEOUT=2s", "RATELIMIT_CHECK_SERVICE_FAILURE_MODE=deny",
+}}, func(ctx SpecContext, w *world.World) (err error) {
+	if fixture, err = cases.Prepare(ctx, w); err == nil {
+		DeferCleanup(fixture.Release)
+	}
+	return err
+})
 
 var _ = Describe("While maas-api takes questions and never answers", func() {
 	for _, c := range cases.Silence() {

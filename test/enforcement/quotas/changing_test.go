@@ -93,7 +93,7 @@ func joined(ctx context.Context) {
 	h.settles(ctx, http.StatusForbidden)
 	changed := time.Now()
 	Expect(on.Create(ctx, at.subscription("joiner").Limit(model.Key(), 30, "1h").Obj())).To(Succeed())
-	Eventually(ctx, h.last).WithTimeout(2 * soon).Should(HaveEach(http.StatusTooManyRequests)) // What it may use is used up.
+	Eventually(ctx, h.last).WithTimeout(2 * world.Soon).Should(HaveEach(http.StatusTooManyRequests)) // What it may use is used up.
 	shots := h.stop()
 	AddReportEntry("joining", "refused for "+shots.with(http.StatusForbidden).lastAfter(changed).String())
 	Expect(shots.free()).To(BeEmpty(), shots.free().String)

@@ -12,20 +12,12 @@ import (
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
-	. "github.com/onsi/gomega"
-	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/opendatahub-io/maas-operator/test/enforcement/world"
 )
 
-const (
-	// startTimeout is generous: with a cold cache it compiles all programs.
-	startTimeout = 40 * time.Minute
-	// specTimeout is how long a spec may take on a busy machine.
-	specTimeout = 5 * time.Minute
-	// soon is how long a change may take to be felt on a busy machine.
-	soon = time.Minute
-)
+// specTimeout is how long a spec may take on a busy machine.
+const specTimeout = 5 * time.Minute
 
 // What all specs share.
 var (
@@ -33,37 +25,13 @@ var (
 	at *fixture
 )
 
-func TestQuotas(t *testing.T) {
-	RegisterFailHandler(Fail)
-	ctrl.SetLogger(GinkgoLogr)
-	SetDefaultEventuallyTimeout(soon)
-	EnforceDefaultTimeoutsWhenUsingContexts()
-	RunSpecs(t, "quotas at a tenant's gateway")
-}
+func TestQuotas(t *testing.T) { world.RunSpecs(t, "quotas at a tenant's gateway") }
 
-var _ = BeforeSuite(func(ctx SpecContext) {
-	var err error
-	on, err = world.Start(ctx, world.Options{
-		Simulator: true, SimulatorArgs: []string{"--inter-token-latency=" + perToken.String()}, Log: GinkgoWriter,
-	})
-	Expect(err).NotTo(HaveOccurred())
-	DeferCleanup(on.Stop)
-	at = &fixture{tenant: on.Default}
-	Expect(at.prepare(ctx)).To(Succeed(), on.Say)
-}, NodeTimeout(startTimeout))
-
-// What the programs said helps to understand a failure.
-var _ = ReportAfterEach(func(report SpecReport) {
-	if report.Failed() && on != nil {
-		AddReportEntry("what the programs say", ReportEntryVisibilityFailureOrVerbose, on.Say())
-	}
-})
-
-// Nothing of what carries out the policies may end by itself.
-var _ = AfterEach(func() {
-	if on != nil { // Else it did not start, which has been reported.
-		Expect(on.Err()).To(Succeed())
-	}
+var _ = world.Suite(world.Options{
+	Simulator: true, SimulatorArgs: []string{"--inter-token-latency=" + perToken.String()},
+}, func(ctx SpecContext, w *world.World) error {
+	on, at = w, &fixture{tenant: w.Default}
+	return at.prepare(ctx)
 })
 
 // The order matters for how long it takes: what is remembered for a minute by default
