@@ -6,6 +6,7 @@ package filter
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -51,6 +52,8 @@ type expression struct {
 	program cel.Program
 	// reply lists what it needs of the body of the reply, as JSON pointers.
 	reply []string
+	// paths are those of what it asks of the authorization server's answer.
+	paths [][]string
 }
 
 // Expressions compiles and remembers expressions: generated configurations repeat
@@ -72,7 +75,7 @@ func NewExpressions() (*Expressions, error) {
 		roots = append(roots, cel.Variable(root, cel.DynType))
 	}
 	env, err := cel.NewEnv(append(roots,
-		ext.Strings(ext.StringsVersion(2)), cel.Variable("auth", cel.DynType), cel.Variable(replyVariable, cel.MapType(cel.StringType, cel.DynType)),
+		ext.Strings(ext.StringsVersion(2)), cel.Variable(authVariable, cel.DynType), cel.Variable(replyVariable, cel.MapType(cel.StringType, cel.DynType)),
 		cel.Macros(parser.NewGlobalMacro(replyFunction, 1, expandReply)),
 	)...)
 	if err != nil {
@@ -110,7 +113,7 @@ func (e *Expressions) compile(text string, predicate bool) (*expression, error) 
 	if kind := checked.OutputType(); predicate && !kind.IsExactType(cel.BoolType) && !kind.IsExactType(cel.DynType) {
 		return nil, fmt.Errorf("predicate %q is of type %s", text, kind)
 	}
-	x := &expression{text: text}
+	x := &expression{text: text, paths: pathsOf(checked.NativeRep().Expr())}
 	if err := x.inspect(checked.NativeRep().Expr()); err != nil {
 		return nil, fmt.Errorf("expression %q: %w", text, err)
 	}
@@ -188,7 +191,9 @@ func (x *expression) eval(s *Stream) (ref.Val, error) {
 			return nil, fmt.Errorf("the reply holds no %s", pointer)
 		}
 	}
-	value, _, err := x.program.Eval(s.variables())
+	seen := maps.Clone(s.variables())
+	seen[authVariable] = x.known(s.auth)
+	value, _, err := x.program.Eval(seen)
 	if err != nil {
 		return nil, fmt.Errorf("expression %q: %w", x.text, err)
 	}

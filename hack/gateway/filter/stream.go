@@ -168,14 +168,14 @@ func (a *action) applies(s *Stream) (bool, error) {
 	return failed == nil, failed
 }
 
-// variables are what expressions see.
+// variables are what expressions see, beside what each sees of the caller.
 func (s *Stream) variables() map[string]any {
 	if s.seen == nil {
 		request := maps.Clone(s.roots["request"])
 		request["headers"] = s.fields.joined()
 		s.seen = map[string]any{
 			"request": request, "source": s.roots["source"], "destination": s.roots["destination"], "connection": s.roots["connection"],
-			"auth": s.auth, replyVariable: s.reply,
+			replyVariable: s.reply,
 		}
 	}
 	return s.seen
