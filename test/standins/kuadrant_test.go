@@ -72,15 +72,18 @@ var _ = Describe("The Kuadrant stand-in", func() {
 		Eventually(ctx, conditionOf(limits, "Enforced")).Should(Equal("True Enforced"))
 	})
 
-	It("overrides the second policy of a kind until the first is gone", func(ctx SpecContext) {
-		first := s.authPolicy("a-first", "route", good)
-		second := s.authPolicy("b-second", "route", good)
-		create(ctx, s.route("route", "gateway"), first, second)
-		Eventually(ctx, conditionOf(first, "Enforced")).Should(Equal("True Enforced"))
-		Eventually(ctx, conditionOf(second, "Enforced")).Should(Equal("False Overridden"))
+	It("overrides the older policy of a kind until the newer one is gone", func(ctx SpecContext) {
+		// Both may come in one second: then the name decides the same.
+		older := s.authPolicy("a-older", "route", good)
+		newer := s.authPolicy("b-newer", "route", good)
+		create(ctx, s.route("route", "gateway"), older)
+		Eventually(ctx, conditionOf(older, "Enforced")).Should(Equal("True Enforced"))
+		create(ctx, newer)
+		Eventually(ctx, conditionOf(newer, "Enforced")).Should(Equal("True Enforced"))
+		Eventually(ctx, conditionOf(older, "Enforced")).Should(Equal("False Overridden"))
 
-		Expect(suite.client.Delete(ctx, first)).To(Succeed())
-		Eventually(ctx, conditionOf(second, "Enforced")).Should(Equal("True Enforced"))
+		Expect(suite.client.Delete(ctx, newer)).To(Succeed())
+		Eventually(ctx, conditionOf(older, "Enforced")).Should(Equal("True Enforced"))
 	})
 
 	It("writes nothing while a status is right", func(ctx SpecContext) {

@@ -48,7 +48,7 @@ func runStandins(ctx context.Context, kubeconfig, readyFile, stallFile string) e
 		return fmt.Errorf("read kubeconfig: %w", err)
 	}
 	all, err := standins.StartAll(ctx, cfg, standins.Options{
-		Kuadrant: kuadrant.Options{Logger: logger, StallFile: stallFile, NewestWins: true},
+		Kuadrant: kuadrant.Options{Logger: logger, StallFile: stallFile},
 		Gateway:  gateway.Options{Logger: logger},
 		KServe:   kserve.Options{Logger: logger},
 	})

@@ -18,11 +18,12 @@
 //   - an unknown target is Accepted=False TargetNotFound, and the Enforced
 //     condition disappears; a target without an accepted route is
 //     Enforced=False Unknown.
-//   - of several policies of a kind on one target one wins (see
-//     [Options.NewestWins]); a policy that wins nowhere is Enforced=False
-//     Overridden. Route policies win over gateway defaults, gateway overrides
-//     win over route policies. Only the atomic merge strategy is known and
-//     section names are ignored.
+//   - of several policies of a kind on one target the newest wins, of those of
+//     one second the last by namespace/name; a policy that wins nowhere is
+//     Enforced=False Overridden. Route policies win over gateway defaults.
+//     Overrides win over both, wherever they are: first those of the gateway, and
+//     of several on one target the oldest. Only the atomic merge strategy is known
+//     and section names are ignored.
 //   - status.observedGeneration is written; conditions carry none, exactly as
 //     with the real operator.
 //   - status follows a change after a lag, see [Options.Lag].

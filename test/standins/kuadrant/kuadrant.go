@@ -31,10 +31,6 @@ const (
 type Options struct {
 	// Lag is the delay between a change and its status; nil is Between(200ms, 800ms).
 	Lag LagFunc
-	// NewestWins turns the order of several policies of a kind on one target
-	// around, as Kuadrant 1.5 has it on a route. By default the oldest wins, then the
-	// first by namespace/name.
-	NewestWins bool
 	// StallFile stalls the stand-in for as long as that file exists.
 	StallFile string
 	// Logger receives what the stand-in does.
@@ -62,7 +58,7 @@ func Start(ctx context.Context, cfg *rest.Config, opts Options) (*Kuadrant, erro
 		lag = Between(defaultShortestLag, defaultLongestLag)
 	}
 	k := &Kuadrant{brake: newBrake(opts.StallFile)}
-	r := &reconciler{checker: checker, clock: newClock(lag), brake: k.brake, newestWins: opts.NewestWins}
+	r := &reconciler{checker: checker, clock: newClock(lag), brake: k.brake}
 	k.host, err = host.Start(ctx, cfg, host.Config{
 		Name:   "kuadrant",
 		Scheme: scheme,

@@ -29,11 +29,10 @@ type request struct {
 }
 
 type reconciler struct {
-	client     client.Client
-	checker    *checker
-	clock      *clock
-	brake      *brake
-	newestWins bool
+	client  client.Client
+	checker *checker
+	clock   *clock
+	brake   *brake
 }
 
 // Reconcile brings the status of one policy up to date.

@@ -24,7 +24,7 @@ func (t target) String() string { return t.kind + "/" + t.name.String() }
 
 // survey reads everything the status of one policy depends on.
 func (r *reconciler) survey(ctx context.Context, p *policy) (*topology, error) {
-	t := &topology{newestWins: r.newestWins, policies: map[target][]*policy{}}
+	t := &topology{policies: map[target][]*policy{}}
 	var err error
 	switch p.target.kind {
 	case kindHTTPRoute:

@@ -94,7 +94,6 @@ type path struct {
 
 // topology is everything around one policy that its status depends on.
 type topology struct {
-	newestWins bool
 	// targetFound tells whether the policy's target exists.
 	targetFound bool
 	// paths lists the ways on which the policy could have an effect.
@@ -103,22 +102,24 @@ type topology struct {
 	policies map[target][]*policy
 }
 
-// winner returns the policy of a kind that is effective on a path, or nil.
+// winner returns the policy of a kind that is effective on a path, or nil: the last
+// one, as long as none overrides what follows it.
+//
+// Source: kuadrant-operator 1.5, api/v1/merge_strategies.go, and policy-machinery 0.8,
+// controller/object.go.
 func (t *topology) winner(kind Kind, p path) *policy {
-	gateway := t.candidates(kind, target{kind: kindGateway, name: p.gateway})
-	route := t.candidates(kind, target{kind: kindHTTPRoute, name: p.route})
-	if i := slices.IndexFunc(gateway, func(c *policy) bool { return c.overrides }); i >= 0 {
-		return gateway[i]
+	all := append(t.candidates(kind, target{kind: kindGateway, name: p.gateway}),
+		t.candidates(kind, target{kind: kindHTTPRoute, name: p.route})...)
+	if i := slices.IndexFunc(all, func(c *policy) bool { return c.overrides }); i >= 0 {
+		return all[i]
 	}
-	for _, candidates := range [][]*policy{route, gateway} {
-		if len(candidates) > 0 {
-			return candidates[0]
-		}
+	if len(all) == 0 {
+		return nil
 	}
-	return nil
+	return all[len(all)-1]
 }
 
-// candidates returns the policies of a kind on a target, the strongest first.
+// candidates returns the policies of a kind on a target, the newest last.
 func (t *topology) candidates(kind Kind, on target) []*policy {
 	var out []*policy
 	for _, p := range t.policies[on] {
@@ -127,11 +128,7 @@ func (t *topology) candidates(kind Kind, on target) []*policy {
 		}
 	}
 	slices.SortFunc(out, func(a, b *policy) int {
-		order := cmp.Or(a.created.Compare(b.created), cmp.Compare(a.name.String(), b.name.String()))
-		if t.newestWins {
-			return -order
-		}
-		return order
+		return cmp.Or(a.created.Compare(b.created), cmp.Compare(a.name.String(), b.name.String()))
 	})
 	return out
 }

@@ -85,33 +85,38 @@ func TestJudge(t *testing.T) {
 			topology: func(*policy) *topology { return &topology{targetFound: true} },
 			want:     bad + "Unknown",
 		},
-		"older policy wins": {
-			policy: auth,
-			topology: func(p *policy) *topology {
-				return makeTopology(makePolicy(AuthPolicy, "a-younger", onRoute(), 2), p)
-			},
-			want: good,
-		},
-		"younger policy is overridden": {
-			policy: makePolicy(AuthPolicy, "a-younger", onRoute(), 2),
+		"newer policy wins": {
+			policy: makePolicy(AuthPolicy, "a-newer", onRoute(), 2),
 			topology: func(p *policy) *topology {
 				return makeTopology(p, auth)
 			},
-			want: bad + "Overridden",
-		},
-		"younger policy wins when told so": {
-			policy: makePolicy(AuthPolicy, "a-younger", onRoute(), 2),
-			topology: func(p *policy) *topology {
-				top := makeTopology(p, auth)
-				top.newestWins = true
-				return top
-			},
 			want: good,
 		},
-		"name decides between equal ages": {
+		"older policy is overridden": {
+			policy: auth,
+			topology: func(p *policy) *topology {
+				return makeTopology(makePolicy(AuthPolicy, "a-newer", onRoute(), 2), p)
+			},
+			want: bad + "Overridden",
+		},
+		"last name wins between equal ages": {
 			policy: makePolicy(AuthPolicy, "b", onRoute(), 1),
 			topology: func(p *policy) *topology {
 				return makeTopology(p, makePolicy(AuthPolicy, "a", onRoute(), 1))
+			},
+			want: good,
+		},
+		"first name is overridden between equal ages": {
+			policy: makePolicy(AuthPolicy, "a", onRoute(), 1),
+			topology: func(p *policy) *topology {
+				return makeTopology(p, makePolicy(AuthPolicy, "b", onRoute(), 1))
+			},
+			want: bad + "Overridden",
+		},
+		"newer policy of the gateway wins on a route without one": {
+			policy: makePolicy(AuthPolicy, "default", onGateway(), 0),
+			topology: func(p *policy) *topology {
+				return makeTopology(p, makePolicy(AuthPolicy, "another", onGateway(), 1))
 			},
 			want: bad + "Overridden",
 		},
@@ -149,6 +154,20 @@ func TestJudge(t *testing.T) {
 				return makeTopology(p, makePolicy(AuthPolicy, "forced", onGateway(), 5, overrides))
 			},
 			want: bad + "Overridden",
+		},
+		"older gateway overrides win over newer ones": {
+			policy: makePolicy(AuthPolicy, "forced", onGateway(), 5, overrides),
+			topology: func(p *policy) *topology {
+				return makeTopology(auth, p, makePolicy(AuthPolicy, "later", onGateway(), 6, overrides))
+			},
+			want: good,
+		},
+		"overrides on a route win over a newer policy there": {
+			policy: makePolicy(AuthPolicy, "forced", onRoute(), 1, overrides),
+			topology: func(p *policy) *topology {
+				return makeTopology(p, makePolicy(AuthPolicy, "newer", onRoute(), 2), makePolicy(AuthPolicy, "default", onGateway(), 3))
+			},
+			want: good,
 		},
 		"bad predicate for the gateway": {
 			policy:   makePolicy(AuthPolicy, "auth", onRoute(), 1, withPredicate(dialectGatewayAuth, "request.path ==")),
