@@ -48,6 +48,11 @@ func KuadrantCRDs() []testenv.CRDSet {
 	return []testenv.CRDSet{testenv.GatewayAPI, testenv.Kuadrant, testenv.Authorino, testenv.Limitador, testenv.Istio}
 }
 
+// Patient are settings of Kuadrant's operator for a machine that is busy with much else:
+// with its own ones the gateway gives Authorino a fifth of a second, and an error to the
+// client.
+func Patient() []string { return []string{"AUTH_SERVICE_TIMEOUT=5s"} }
+
 // KuadrantOptions say how Kuadrant's operator is run.
 type KuadrantOptions struct {
 	// Kubeconfig is the file that it uses, with the rights of an administrator.

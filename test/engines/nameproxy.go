@@ -44,7 +44,12 @@ type NameProxy struct {
 // NewNameProxy returns a proxy that knows no name, and serves until Stop. The context
 // bounds the start only.
 func NewNameProxy(ctx context.Context) (*NameProxy, error) {
-	listener, err := new(net.ListenConfig).Listen(ctx, "tcp4", "127.0.0.1:0")
+	return NewNameProxyAt(ctx, "127.0.0.1:0")
+}
+
+// NewNameProxyAt is [NewNameProxy] at a loopback address that others have been told.
+func NewNameProxyAt(ctx context.Context, address string) (*NameProxy, error) {
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp4", address)
 	if err != nil {
 		return nil, fmt.Errorf("start proxy: %w", err)
 	}

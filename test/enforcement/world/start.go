@@ -37,7 +37,7 @@ func (w *World) startEngines(ctx context.Context, o Options) (err error) {
 
 func (w *World) startKuadrant(ctx context.Context, o Options) (err error) {
 	w.Kuadrant, err = engines.StartKuadrant(ctx, engines.KuadrantOptions{
-		Kubeconfig: w.Stage.Env.Kubeconfig(), Env: append(patient(), o.KuadrantEnv...), Dir: filepath.Join(w.dir, "kuadrant"), Out: w.log,
+		Kubeconfig: w.Stage.Env.Kubeconfig(), Env: append(engines.Patient(), o.KuadrantEnv...), Dir: filepath.Join(w.dir, "kuadrant"), Out: w.log,
 	})
 	if err == nil {
 		kuadrant := w.Kuadrant
@@ -66,10 +66,6 @@ func (w *World) WithoutKuadrant(ctx context.Context, do func() error) error {
 	}
 	return done
 }
-
-// patient are settings for a machine that is busy with much else: with its own ones
-// the gateway gives Authorino a fifth of a second, and an error to the client.
-func patient() []string { return []string{"AUTH_SERVICE_TIMEOUT=5s"} }
 
 func (w *World) startAuthorino(ctx context.Context) error {
 	authority, err := w.Stage.Env.ServerAuthority()
