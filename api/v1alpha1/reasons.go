@@ -102,6 +102,9 @@ const (
 	ReasonInvalidOIDC ConditionReason = "InvalidOIDC"
 	// ReasonPoliciesApplied: the generated policies are as they should be.
 	ReasonPoliciesApplied ConditionReason = "PoliciesApplied"
+	// ReasonOverridden: Kuadrant enforces policies of somebody else in the place of the
+	// generated ones.
+	ReasonOverridden ConditionReason = "Overridden"
 	// ReasonNoPolicies: nothing refers to the model, so it has no policies.
 	ReasonNoPolicies ConditionReason = "NoPolicies"
 	// ReasonForeignObject: an object that is not the operator's has the name of a
@@ -197,6 +200,9 @@ const (
 	ReasonPrerequisitesWarning ConditionReason = "PrerequisitesWarning"
 	// ReasonInvalidReplicaAnnotation: an annotation is no number of replicas.
 	ReasonInvalidReplicaAnnotation ConditionReason = "InvalidReplicaAnnotation"
+	// ReasonGatewayConfigurationLarge: what Kuadrant generates for the tenant's Gateway
+	// takes at least half of what a cluster stores of one object.
+	ReasonGatewayConfigurationLarge ConditionReason = "GatewayConfigurationLarge"
 	// ReasonMultipleWarnings: there are warnings of several kinds.
 	ReasonMultipleWarnings ConditionReason = "MultipleWarnings"
 	// ReasonNoWarnings: there are no warnings.

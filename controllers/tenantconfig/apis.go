@@ -36,6 +36,19 @@ var (
 		Versions:  []string{"v1beta1"},
 	}
 
+	// envoyFilters are the kind of the object in which Kuadrant keeps the configuration of
+	// a Gateway, since its version 1.5; wasmPlugins are that of earlier versions.
+	envoyFilters = facts.API{
+		GroupKind: schema.GroupKind{Group: "networking.istio.io", Kind: "EnvoyFilter"},
+		CRD:       "envoyfilters.networking.istio.io",
+		Versions:  []string{"v1alpha3"},
+	}
+	wasmPlugins = facts.API{
+		GroupKind: schema.GroupKind{Group: "extensions.istio.io", Kind: "WasmPlugin"},
+		CRD:       "wasmplugins.extensions.istio.io",
+		Versions:  []string{"v1alpha1"},
+	}
+
 	dataScienceClusters = facts.API{
 		GroupKind: schema.GroupKind{Group: "dscinitialization.opendatahub.io", Kind: "DSCInitialization"},
 		CRD:       "dscinitializations.dscinitialization.opendatahub.io",

@@ -6,6 +6,7 @@ package tenantconfig_test
 import (
 	"context"
 	"slices"
+	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -42,16 +43,21 @@ func prepareCluster(ctx context.Context) {
 	Expect(suite.Admin.Create(ctx, &v1alpha1.Config{ObjectMeta: metav1.ObjectMeta{Name: v1alpha1.ConfigName}})).To(Succeed())
 }
 
-// destinationRules is a CustomResourceDefinition that takes anything.
+// destinationRules are a kind that takes anything.
 func destinationRules() *unstructured.Unstructured {
+	return kind("networking.istio.io", "v1", "DestinationRule", "destinationrules")
+}
+
+// kind is a CustomResourceDefinition that takes anything.
+func kind(group, version, name, plural string) *unstructured.Unstructured {
 	return &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
-		"metadata": map[string]any{"name": "destinationrules.networking.istio.io"},
+		"metadata": map[string]any{"name": plural + "." + group},
 		"spec": map[string]any{
-			"group": "networking.istio.io", "scope": "Namespaced",
-			"names": map[string]any{"plural": "destinationrules", "singular": "destinationrule", "kind": "DestinationRule", "listKind": "DestinationRuleList"},
+			"group": group, "scope": "Namespaced",
+			"names": map[string]any{"plural": plural, "singular": strings.ToLower(name), "kind": name, "listKind": name + "List"},
 			"versions": []any{map[string]any{
-				"name": "v1", "served": true, "storage": true,
+				"name": version, "served": true, "storage": true,
 				"schema": map[string]any{"openAPIV3Schema": map[string]any{"type": "object", "x-kubernetes-preserve-unknown-fields": true}},
 			}},
 		},

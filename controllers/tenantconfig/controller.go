@@ -44,7 +44,8 @@ type Reconciler struct {
 	// Client reads from the cache, unstructured objects included, and writes.
 	Client client.Client
 	// APIReader reads past the cache: the Secret with the database's address, which is
-	// never kept in memory, and what is still there while a tenant is taken down.
+	// never kept in memory, what is still there while a tenant is taken down, and how
+	// large the configuration of its Gateway is.
 	APIReader client.Reader
 	// Applier writes and deletes rendered objects.
 	Applier *apply.Applier
@@ -64,6 +65,8 @@ type Reconciler struct {
 	Metrics *metrics.Metrics
 	// MaxConcurrentReconciles is the number of tenants worked on at once.
 	MaxConcurrentReconciles int
+
+	weights weights
 }
 
 // Reconcile brings the services of one tenant up to date, or removes them.
@@ -106,6 +109,7 @@ func (r *Reconciler) newScope(ctx context.Context, key types.NamespacedName) (*s
 	config := &v1alpha1.MaasTenantConfig{}
 	if err := r.Client.Get(ctx, key, config); err != nil {
 		if apierrors.IsNotFound(err) {
+			r.forgetWeight(key)
 			return nil, nil //nolint:nilnil // Documented: the config is gone.
 		}
 		return nil, fmt.Errorf("read MaasTenantConfig %s: %w", key, err)

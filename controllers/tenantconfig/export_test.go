@@ -4,13 +4,17 @@
 package tenantconfig
 
 import (
+	"context"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
 	clocktesting "k8s.io/utils/clock/testing"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	gwapiv1 "sigs.k8s.io/gateway-api/apis/v1"
 
+	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
 	"github.com/opendatahub-io/maas-operator/internal/apply"
 	"github.com/opendatahub-io/maas-operator/internal/desired/tenantstatus"
 )
@@ -45,6 +49,30 @@ func JudgePolicy(object, live *unstructured.Unstructured, now time.Time) tenants
 	s.live[apply.InventoryOf(object)[0]] = live
 	r := &Reconciler{Clock: clocktesting.NewFakePassiveClock(now)}
 	return r.policies(s)
+}
+
+// Weighing has the configurations of Gateways weighed, for one config.
+type Weighing struct {
+	r      *Reconciler
+	served map[string]bool
+}
+
+// NewWeighing is for the tests; the kinds that are served are the names of their CRDs.
+func NewWeighing(reader client.Reader, clock clock.PassiveClock, served ...string) *Weighing {
+	w := &Weighing{r: &Reconciler{APIReader: reader, Clock: clock}, served: map[string]bool{}}
+	for _, crd := range served {
+		w.served[crd] = true
+	}
+	return w
+}
+
+// Weigh returns the warnings, and when to look again.
+func (w *Weighing) Weigh(ctx context.Context, namespace, gateway string) ([]tenantstatus.Warning, time.Duration) {
+	s := newScope(&v1alpha1.MaasTenantConfig{})
+	s.served = w.served
+	s.input.Tenant.Gateway = types.NamespacedName{Namespace: namespace, Name: gateway}
+	w.r.weigh(ctx, s)
+	return s.facts.Warnings, s.again
 }
 
 // HandBackDelay is for the tests.

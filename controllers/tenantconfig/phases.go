@@ -121,7 +121,7 @@ func (r *Reconciler) locate(ctx context.Context, s *scope) error {
 // survey asks which of the kinds of others the cluster serves.
 func (r *Reconciler) survey(s *scope) error {
 	all, _ := written()
-	for _, api := range append(all, gateways, authConfigs, authorinos, dataScienceClusters, externalModels) {
+	for _, api := range append(all, gateways, authConfigs, authorinos, dataScienceClusters, externalModels, envoyFilters, wasmPlugins) {
 		_, served, err := r.APIs.Served(api)
 		if err != nil {
 			return apperr.Unchecked(v1alpha1.ReasonDependencyCheckFailed, err)

@@ -23,8 +23,8 @@ import (
 	"github.com/opendatahub-io/maas-operator/internal/fetch"
 )
 
-// provide looks for what the administrator has to provide. What could not be read is
-// neither there nor missing.
+// provide looks for what the administrator has to provide, and whether the
+// Gateway has room for more. What could not be read is neither there nor missing.
 func (r *Reconciler) provide(ctx context.Context, s *scope) error {
 	if err := r.database(ctx, s); err != nil {
 		return err
@@ -38,6 +38,7 @@ func (r *Reconciler) provide(ctx context.Context, s *scope) error {
 			s.facts.Prerequisites.Warnings = append(s.facts.Prerequisites.Warnings, warning)
 		}
 	}
+	r.weigh(ctx, s)
 	s.stopped = len(s.facts.Prerequisites.Blocking) > 0
 	return nil
 }

@@ -129,7 +129,7 @@ func (r *Reconciler) watchOptional(ctx context.Context, mgr ctrl.Manager, c cont
 			return c.Watch(source.Kind(mgr.GetCache(), w.object(gvk), trigger.Enqueue(w.concerned), trigger.OnUpdate(w.matters)))
 		}))
 	}
-	for _, api := range append(apis, gateways, authConfigs, authorinos, dataScienceClusters, externalModels) {
+	for _, api := range append(apis, gateways, authConfigs, authorinos, dataScienceClusters, externalModels, envoyFilters, wasmPlugins) {
 		r.APIs.OnGone(api, all)
 		errs = append(errs, r.APIs.OnServed(ctx, api, func(ctx context.Context, _ schema.GroupVersionKind) error { return all(ctx) }))
 	}

@@ -47,6 +47,7 @@ const (
 	gatewayPolicies       = "maas_gateway_policies"
 	gatewayLimits         = "maas_gateway_limits"
 	gatewayBytes          = "maas_gateway_policy_bytes"
+	configurationBytes    = "maas_gateway_configuration_bytes"
 )
 
 // Names of the labels.
@@ -84,6 +85,7 @@ func Families() []Family {
 		{gatewayPolicies, Gauge, gateway, "Generated policies on the routes of a gateway, for which its policy engine computes one configuration."},
 		{gatewayLimits, Gauge, gateway, "Limits on the routes of a gateway."},
 		{gatewayBytes, Gauge, gateway, "Size of the generated policies on the routes of a gateway, as sent to the API server."},
+		{configurationBytes, Gauge, gateway, "Size of the object in which the policy engine keeps the configuration of a gateway, as last read; a cluster stores 1572864 bytes of it at most."},
 	}
 }
 

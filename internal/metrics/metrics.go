@@ -4,6 +4,7 @@
 package metrics
 
 import (
+	"slices"
 	"strings"
 	"sync"
 
@@ -32,6 +33,8 @@ type Metrics struct {
 	mu       sync.Mutex
 	models   map[types.NamespacedName]policies
 	subjects map[subject]*record
+	// configurations are those of the gateways of tenants.
+	configurations map[types.NamespacedName]configuration
 }
 
 // Metrics is what the apply engine reports to.
@@ -51,6 +54,8 @@ func New(c clock.PassiveClock) *Metrics {
 		gauges:     map[string]*prometheus.Desc{},
 		models:     map[types.NamespacedName]policies{},
 		subjects:   map[subject]*record{},
+
+		configurations: map[types.NamespacedName]configuration{},
 	}
 	for name, family := range all {
 		if family.Type == Gauge {
@@ -96,7 +101,7 @@ type sample struct {
 func (m *Metrics) samples() []sample {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return append(m.modelSamples(), m.refusalSamples()...)
+	return slices.Concat(m.modelSamples(), m.configurationSamples(), m.refusalSamples())
 }
 
 // Record implements [apply.Recorder].

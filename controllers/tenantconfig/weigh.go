@@ -1,0 +1,126 @@
+// Copyright The maas-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package tenantconfig
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/opendatahub-io/maas-operator/internal/desired/tenantstatus"
+	"github.com/opendatahub-io/maas-operator/internal/facts"
+	"github.com/opendatahub-io/maas-operator/internal/fetch"
+)
+
+const (
+	// weighAfter is when the configuration of a Gateway is read again although nothing
+	// happened here. As a rule something does: whatever has Kuadrant compute it anew
+	// changes the status of the tenant's own policies, too, which is watched. But those
+	// may be out of our hands, or done before it is written.
+	weighAfter = 10 * time.Minute
+	// heavy is the size from which on it is not read each time, and stale the age at
+	// which it is read again then.
+	heavy = tenantstatus.MaxConfiguration / 8
+	stale = time.Minute
+)
+
+// weight is what was last read of the configuration of a tenant's Gateway.
+type weight struct {
+	gateway       types.NamespacedName
+	configuration tenantstatus.Configuration
+	read          time.Time
+}
+
+// weights are those of all tenants.
+type weights struct {
+	mu    sync.Mutex
+	known map[types.NamespacedName]weight
+}
+
+func (w *weights) of(key types.NamespacedName) weight {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.known[key]
+}
+
+func (w *weights) set(key types.NamespacedName, to weight) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.known == nil {
+		w.known = map[types.NamespacedName]weight{}
+	}
+	w.known[key] = to
+}
+
+func (w *weights) forget(key types.NamespacedName) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.known, key)
+}
+
+// weigh warns when what Kuadrant generates for the Gateway gets near to what a cluster
+// stores. Nothing that the tenant has depends on it: when it cannot be read, what was
+// known stays.
+func (r *Reconciler) weigh(ctx context.Context, s *scope) {
+	key, gateway, now := client.ObjectKeyFromObject(s.config), s.input.Tenant.Gateway, r.Clock.Now()
+	if !s.served[envoyFilters.CRD] && !s.served[wasmPlugins.CRD] {
+		r.forgetWeight(key)
+		return
+	}
+	known := r.weights.of(key)
+	if known.gateway != gateway {
+		known = weight{gateway: gateway}
+	}
+	if age := now.Sub(known.read); known.configuration.Bytes >= heavy && age < stale {
+		s.lookAgain(stale - age)
+	} else if read, err := r.readConfiguration(ctx, s); err != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "Going on without the size of the Gateway's configuration", "Gateway", gateway)
+		s.lookAgain(stale)
+	} else {
+		known = weight{gateway: gateway, configuration: read, read: now}
+		r.weights.set(key, known)
+		r.Metrics.SetConfiguration(key, gateway, read.Bytes)
+		s.lookAgain(weighAfter)
+	}
+	if warning, large := known.configuration.Warning(); large {
+		s.warn(warning.Reason, warning.Message)
+	}
+}
+
+// readConfiguration reads past the cache: it would keep all objects of these kinds.
+func (r *Reconciler) readConfiguration(ctx context.Context, s *scope) (tenantstatus.Configuration, error) {
+	gateway := s.input.Tenant.Gateway
+	key := types.NamespacedName{Namespace: gateway.Namespace, Name: "kuadrant-" + gateway.Name}
+	for _, api := range []facts.API{envoyFilters, wasmPlugins} {
+		if !s.served[api.CRD] {
+			continue
+		}
+		object := operand(api.GroupKind.WithVersion(api.Versions[0]))
+		found, err := fetch.Optional(ctx, r.APIReader, key, object)
+		if err != nil {
+			return tenantstatus.Configuration{}, err
+		}
+		if found == nil {
+			continue
+		}
+		stored, err := json.Marshal(found.Object)
+		if err != nil {
+			return tenantstatus.Configuration{}, fmt.Errorf("measure %s: %w", nameOf(found), err)
+		}
+		return tenantstatus.Configuration{Object: nameOf(found), Bytes: len(stored)}, nil
+	}
+	return tenantstatus.Configuration{}, nil
+}
+
+// forgetWeight is for a config that is gone.
+func (r *Reconciler) forgetWeight(key types.NamespacedName) {
+	r.weights.forget(key)
+	r.Metrics.ForgetConfiguration(key)
+}

@@ -1,0 +1,141 @@
+// Copyright The maas-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package tenantconfig_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	clocktesting "k8s.io/utils/clock/testing"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
+	"github.com/opendatahub-io/maas-operator/controllers/tenantconfig"
+	"github.com/opendatahub-io/maas-operator/internal/desired/tenantstatus"
+	"github.com/opendatahub-io/maas-operator/test/fakecluster"
+	"github.com/opendatahub-io/maas-operator/test/rig"
+)
+
+// The kinds in which Kuadrant keeps the configuration of a Gateway.
+var (
+	envoyFilter = schema.GroupVersionKind{Group: "networking.istio.io", Version: "v1alpha3", Kind: "EnvoyFilter"}
+	wasmPlugin  = schema.GroupVersionKind{Group: "extensions.istio.io", Version: "v1alpha1", Kind: "WasmPlugin"}
+)
+
+// configuration is that of a Gateway, with about as many bytes.
+func configuration(kind schema.GroupVersionKind, gateway string, bytes int) *unstructured.Unstructured {
+	object := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"configuration": strings.Repeat("x", bytes)}}}
+	object.SetGroupVersionKind(kind)
+	object.SetNamespace(gatewayNamespace)
+	object.SetName("kuadrant-" + gateway)
+	return object
+}
+
+const half = tenantstatus.MaxConfiguration / 2
+
+func TestTheConfigurationOfAGatewayIsWeighed(t *testing.T) {
+	t.Parallel()
+	both := []string{"envoyfilters.networking.istio.io", "wasmplugins.extensions.istio.io"}
+	for name, test := range map[string]struct {
+		served []string
+		object *unstructured.Unstructured
+		want   string // The object that the warning names; empty for none.
+	}{
+		"neither kind is served":           {nil, nil, ""},
+		"there is none":                    {both, nil, ""},
+		"it is small":                      {both, configuration(envoyFilter, "red", half-1000), ""},
+		"it is large":                      {both, configuration(envoyFilter, "red", half), "EnvoyFilter openshift-ingress/kuadrant-red"},
+		"that of another Gateway is large": {both, configuration(envoyFilter, "blue", half), ""},
+		"an earlier Kuadrant made it":      {both, configuration(wasmPlugin, "red", half), "WasmPlugin openshift-ingress/kuadrant-red"},
+		"its kind is gone":                 {both[1:], configuration(envoyFilter, "red", half), ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := fakecluster.Holding(runtime.NewScheme())
+			if test.object != nil {
+				b = fakecluster.Holding(runtime.NewScheme(), test.object)
+			}
+			w := tenantconfig.NewWeighing(b.Build(), clocktesting.NewFakePassiveClock(time.Unix(0, 0)), test.served...)
+			warnings, again := w.Weigh(t.Context(), gatewayNamespace, "red")
+			switch {
+			case test.want == "" && len(warnings) > 0:
+				t.Errorf("warnings = %+v, want none", warnings)
+			case test.want != "" && (len(warnings) != 1 || !strings.HasPrefix(warnings[0].Message, test.want+", ")):
+				t.Errorf("warnings = %+v, want one of %s", warnings, test.want)
+			case (again == 0) != (test.served == nil):
+				t.Errorf("looks again after %s", again)
+			}
+		})
+	}
+}
+
+// What is large is read once a minute however often something happens; what was known
+// outlasts a moment without an answer.
+func TestALargeConfigurationIsReadSeldom(t *testing.T) {
+	t.Parallel()
+	reads, down := 0, false
+	cluster := interceptor.NewClient(fakecluster.Holding(runtime.NewScheme(), configuration(envoyFilter, "red", half)).Build(), interceptor.Funcs{
+		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, object client.Object, options ...client.GetOption) error {
+			if reads++; down {
+				return errors.New("connection refused")
+			}
+			return c.Get(ctx, key, object, options...)
+		},
+	})
+	clock := clocktesting.NewFakePassiveClock(time.Unix(0, 0))
+	w := tenantconfig.NewWeighing(cluster, clock, "envoyfilters.networking.istio.io")
+	weigh := func(step string, wantReads int, wantAgain time.Duration) {
+		t.Helper()
+		warnings, again := w.Weigh(t.Context(), gatewayNamespace, "red")
+		if len(warnings) != 1 || reads != wantReads || again != wantAgain {
+			t.Errorf("%s: %d warnings, %d reads, again after %s; want 1, %d, %s", step, len(warnings), reads, again, wantReads, wantAgain)
+		}
+	}
+	weigh("at first", 1, 10*time.Minute)
+	clock.SetTime(time.Unix(20, 0))
+	weigh("soon after", 1, 40*time.Second)
+	clock.SetTime(time.Unix(60, 0))
+	weigh("a minute later", 2, 10*time.Minute)
+	clock.SetTime(time.Unix(180, 0))
+	down = true
+	weigh("without an answer", 3, time.Minute)
+	if warnings, _ := w.Weigh(t.Context(), gatewayNamespace, "blue"); len(warnings) != 0 {
+		t.Errorf("the other Gateway has the warnings %+v of the first", warnings)
+	}
+}
+
+var _ = Describe("the configuration of a Gateway", Ordered, func() {
+	var green tenantOf
+	degraded := func() string {
+		return meta.FindStatusCondition(green.config().Status.Conditions, string(v1alpha1.ConditionDegraded)).Message
+	}
+	BeforeAll(func(ctx SpecContext) {
+		provideDatabase(ctx, "postgresql://maas@db.example.com/maas")
+		suite.Operate(ctx, rig.Manager{SetUp: setUp, Written: written()})
+		green = newTenant(ctx, "green")
+		Eventually(green.state).Should(Equal(works))
+		Expect(degraded()).NotTo(ContainSubstring("EnvoyFilter"))
+	})
+
+	It("is watched once its kind is there", func(ctx SpecContext) {
+		Expect(suite.Admin.Create(ctx, kind("networking.istio.io", "v1alpha3", "EnvoyFilter", "envoyfilters"))).To(Succeed())
+		object := configuration(envoyFilter, "green", half)
+		Eventually(func() error { return suite.Admin.Create(ctx, object.DeepCopy()) }).Should(Succeed())
+		Eventually(func() string { // Whatever happens to a tenant has it looked at.
+			green.annotate("example.com/touched", time.Now().Format(time.RFC3339Nano))
+			return degraded()
+		}).Should(ContainSubstring("EnvoyFilter openshift-ingress/kuadrant-green, which Kuadrant generates for the Gateway, has reached 50 percent"))
+		Expect(green.state()).To(Equal(works))
+	})
+})
