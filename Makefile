@@ -14,6 +14,8 @@ GO ?= go
 VERSION ?= 0.1.0-dev
 # ONCE=1 makes "run" end after the table.
 ONCE ?=
+# ENGINES=1 makes "run" and "up" carry policies out with the real Kuadrant and Authorino.
+ENGINES ?=
 # NAME=red is the tenant of "tenant" and "delete-tenant".
 NAME ?=
 # V=1 prints the output of passing tests too.
@@ -55,18 +57,24 @@ help: ## Show this list
 		END { print "  RACE=                    test without the race detector" } \
 		END { print "  NAME=red                 tenant of tenant and delete-tenant" } \
 		END { print "  ONCE=1                   run ends after its tables" } \
+		END { print "  ENGINES=1                run and up with the real Kuadrant and Authorino: 401, 403 and 429 too (root)" } \
 		END { print "  BENCH=\"burst many\"       scenarios of bench; BENCH_OUT=file stores figures, BENCH_FLAGS adds flags" } \
 		END { print "  TEST_LONG_FRACTION=10    a tenth of the counts of test-long and fuzz" }' Makefile
 
 ##@ Try it
 
 .PHONY: run
-run: build devstack controlplane crds postgres gateway sim ## Show a governed model, a key and a call until interrupted; ONCE=1 ends after the tables
-	@$(BIN)/devstack run $(if $(ONCE),--once)
+run: $(if $(ENGINES),check-engines) build devstack controlplane crds postgres gateway sim $(if $(ENGINES),engines) ## Show a governed model, a key and a call until interrupted; ONCE=1 ends after the tables, ENGINES=1 enforces
+	@$(BIN)/devstack run $(if $(ONCE),--once) $(if $(ENGINES),--engines)
 
 .PHONY: up
-up: build devstack controlplane crds postgres gateway sim ## Leave the same running in the background; settings in .dev/env
-	@$(BIN)/devstack up
+up: $(if $(ENGINES),check-engines) build devstack controlplane crds postgres gateway sim $(if $(ENGINES),engines) ## Leave the same running in the background; settings in .dev/env
+	@$(BIN)/devstack up $(if $(ENGINES),--engines)
+
+# Tells before anything takes long whether the engines can run here.
+.PHONY: check-engines
+check-engines: devstack
+	@$(BIN)/devstack check-engines
 
 .PHONY: down
 down: devstack ## End exactly what "up" started

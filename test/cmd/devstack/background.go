@@ -35,7 +35,10 @@ func (c *config) background(use, short string, work func(context.Context, *stack
 }
 
 func (c *config) upCommand() *cobra.Command {
-	return c.background("up", "Leave the stack running in the background", func(ctx context.Context, s *stack, out io.Writer) error {
+	cmd := c.background("up", "Leave the stack running in the background", func(ctx context.Context, s *stack, out io.Writer) error {
+		if err := s.sameAsBefore(); err != nil {
+			return err
+		}
 		if s.complete() {
 			if err := s.renew(ctx); err != nil {
 				return err
@@ -49,6 +52,8 @@ func (c *config) upCommand() *cobra.Command {
 		s.progress.total("Running in the background")
 		return s.present(ctx, out)
 	})
+	c.enginesFlag(cmd)
+	return cmd
 }
 
 func (c *config) downCommand() *cobra.Command {
@@ -138,7 +143,12 @@ func (c *config) startControllerCommand() *cobra.Command {
 }
 
 func (c *config) startServiceCommand() *cobra.Command {
-	return c.startCommand("start-maas-api", processService, (*stack).restartWorkload)
+	return c.startCommand("start-maas-api", processService, func(s *stack, ctx context.Context) error {
+		if err := s.restartWorkload(ctx); err != nil {
+			return err
+		}
+		return s.awaitKey(ctx)
+	})
 }
 
 func (c *config) kubeconfigCommand() *cobra.Command {

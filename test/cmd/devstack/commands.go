@@ -33,6 +33,7 @@ type config struct {
 	serviceBinary     string
 	withoutController bool
 	withoutService    bool
+	engines           bool
 }
 
 func newRootCommand() *cobra.Command {
@@ -46,7 +47,10 @@ processes, and applies the samples. The make targets of the same names build wha
 it needs first.
 
 While the file stall-kuadrant exists in the data directory, the stand-in for
-Kuadrant looks at nothing, as a busy or broken one would.`,
+Kuadrant looks at nothing, as a busy or broken one would.
+
+With --engines, the real Kuadrant and Authorino carry the policies out, and tokens
+come from an OpenID Connect provider. That needs Linux and root.`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
@@ -59,7 +63,7 @@ Kuadrant looks at nothing, as a busy or broken one would.`,
 	root.AddCommand(
 		c.runCommand(), c.upCommand(), c.downCommand(), c.cleanCommand(), c.statusCommand(), c.kubeconfigCommand(),
 		c.stopControllerCommand(), c.startControllerCommand(), c.stopServiceCommand(), c.startServiceCommand(),
-		c.tenantCommand(), c.deleteTenantCommand(), standinsCommand(), workloadCommand(),
+		c.tenantCommand(), c.deleteTenantCommand(), standinsCommand(), workloadCommand(), namesCommand(), c.checkEnginesCommand(),
 	)
 	return root
 }
@@ -77,7 +81,7 @@ func (c *config) stack(cmd *cobra.Command, defaultDir string, keep bool) (*stack
 		}
 	}
 	s := &stack{
-		layout: layout{root: root, dir: dir}, keep: keep, controller: !c.withoutController, service: !c.withoutService,
+		layout: layout{root: root, dir: dir}, keep: keep, controller: !c.withoutController, service: !c.withoutService, engines: c.engines,
 		progress: newProgress(cmd.ErrOrStderr()), binaries: map[string]string{},
 	}
 	for name, binary := range map[string]string{processController: c.controllerBinary, processService: c.serviceBinary} {
@@ -105,7 +109,8 @@ func (c *config) runCommand() *cobra.Command {
 			return run(cmd.Context(), s, cmd.OutOrStdout(), once)
 		},
 	}
-	cmd.Flags().BoolVar(&once, "once", false, "end after the table")
+	cmd.Flags().BoolVar(&once, "once", false, "end after the tables; with --engines, send the example requests before that")
+	c.enginesFlag(cmd)
 	return cmd
 }
 
@@ -129,8 +134,13 @@ func run(ctx context.Context, s *stack, out io.Writer, once bool) (err error) {
 	if err := s.present(ctx, out); err != nil {
 		return err
 	}
+	if once && s.engines {
+		if err := s.sendExamples(ctx, out); err != nil {
+			return err
+		}
+	}
 	if once {
-		fmt.Fprintln(out, "\nThis stack ends now. To try these, run it without ONCE=1, or leave one with \"make up\".")
+		fmt.Fprintln(out, "\nThis stack ends now. To try these, run it without ONCE=1, or leave one with \""+upTarget(s.engines)+"\".")
 		return nil
 	}
 	fmt.Fprintln(out, "\nPress Ctrl-C to end everything.")
@@ -143,9 +153,13 @@ func (s *stack) present(ctx context.Context, out io.Writer) error {
 	if err := s.show(ctx, out); err != nil {
 		return err
 	}
+	fmt.Fprintf(out, "\nKubeconfig: %s\n", s.env.Kubeconfig())
+	if s.engines {
+		if err := s.printExamples(out); err != nil {
+			return err
+		}
+	}
 	fmt.Fprintf(out, `
-Kubeconfig: %s
-
 Worth trying, after: . %s
   # what was declared, and what became of it
   "$KUBECTL" get maasmodelrefs,maasauthpolicies,maassubscriptions -A
@@ -153,7 +167,7 @@ Worth trying, after: . %s
   "$KUBECTL" -n models-as-a-service delete maassubscription platform-premium
   # delete what protects the model: it is back at once
   "$KUBECTL" -n llm delete authpolicy maas-auth-granite
-`, s.env.Kubeconfig(), s.relative(s.layout.envFile()))
+`, s.relative(s.layout.envFile()))
 	if s.visited == nil {
 		return nil
 	}

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/opendatahub-io/maas-operator/test/internal/process"
 	"github.com/opendatahub-io/maas-operator/test/stage"
@@ -44,7 +45,7 @@ func (s *stack) startController(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.state.Arguments[processController] = append(stage.Args(kubeconfig, probes, metrics), webhooks...)
+	s.state.Arguments[processController] = append(withoutWebhooks(stage.Args(kubeconfig, probes, metrics)), webhooks...)
 	environment, err := s.layout.managerEnvironment()
 	if err != nil {
 		return err
@@ -56,6 +57,11 @@ func (s *stack) startController(ctx context.Context) error {
 		return err
 	}
 	return s.awaitReady(ctx, p, p.ready)
+}
+
+// withoutWebhooks are arguments that say nothing of webhooks: a person is shown them.
+func withoutWebhooks(args []string) []string {
+	return slices.DeleteFunc(args, func(arg string) bool { return strings.HasPrefix(arg, "--enable-webhooks") })
 }
 
 // assignments are variables as a process takes them.

@@ -93,8 +93,10 @@ func (s *stack) startGateway(ctx context.Context, tenant string) error {
 	if err := testenv.Build(ctx, "gateway", s.progress); err != nil {
 		return err
 	}
-	if err := s.writeIdentities(); err != nil {
-		return err
+	if !s.engines {
+		if err := s.writeIdentities(); err != nil {
+			return err
+		}
 	}
 	if err := os.RemoveAll(s.layout.ready(name)); err != nil {
 		return fmt.Errorf("remove a file of an earlier run: %w", err)
@@ -124,21 +126,27 @@ func (s *stack) gatewayArgs(ctx context.Context, t *site) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	return []string{
+	args := []string{
 		"--kubeconfig=" + s.env.Kubeconfig(),
 		"--gateway=" + t.gateway().String(),
 		"--listen=" + address,
 		"--address-file=" + s.layout.ready(t.gatewayProcess()),
 		"--tls-cert=" + certificate.CertFile,
 		"--tls-key=" + certificate.KeyFile,
-		"--identities=" + s.layout.identities(),
-		"--maas-api=https://" + service,
-		"--maas-api-ca=" + certificate.CAFile,
-		"--maas-api-route=" + t.route(),
 		"--backend-ca=" + certificate.CAFile,
 		"--backend=" + infraNamespace + "/" + t.service() + "=https://" + service,
 		"--backend=" + t.model.Service + "=" + s.state.Backend,
-	}, nil
+	}
+	if s.engines {
+		admin, err := s.address(ctx, t.gatewayAdmin())
+		return append(args, "--engine", "--authorino="+s.state.Authorino, "--admin="+admin), err
+	}
+	return append(args,
+		"--identities="+s.layout.identities(),
+		"--maas-api=https://"+service,
+		"--maas-api-ca="+certificate.CAFile,
+		"--maas-api-route="+t.route(),
+	), nil
 }
 
 // writeIdentities tells gateways whom tokens belong to. The token is new with every

@@ -32,6 +32,8 @@ func (l layout) gatewaysFile() string   { return filepath.Join(l.dir, "gateways.
 func (l layout) pods() string           { return filepath.Join(l.dir, "pods") }
 func (l layout) stallFile() string      { return filepath.Join(l.dir, "stall-kuadrant") }
 func (l layout) samples() string        { return filepath.Join(l.root, "config", "samples") }
+func (l layout) trial() string          { return filepath.Join(l.root, "test", "cmd", "devstack", "trial") }
+func (l layout) provider() string       { return filepath.Join(l.dir, "oidc") }
 func (l layout) manager() string        { return filepath.Join(l.root, "config", "manager") }
 func (l layout) binary(n string) string { return filepath.Join(l.root, "bin", n) }
 

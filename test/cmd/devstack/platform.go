@@ -80,13 +80,16 @@ func (l layout) managerEnvironment() (map[string]string, error) {
 // preparePlatform makes what a cluster has before the first tenant: Kuadrant's
 // Authorino, and the Gateway and the namespaces of the samples.
 func (s *stack) preparePlatform(ctx context.Context) error {
-	authorino := &unstructured.Unstructured{}
-	if err := yaml.Unmarshal(kuadrantInstallation, &authorino.Object); err != nil {
-		return fmt.Errorf("read the installation of Kuadrant: %w", err)
-	}
 	all, err := samples.Load(s.layout.samples())
 	if err != nil {
 		return err
+	}
+	if s.engines { // Kuadrant's operator has made its Authorino.
+		return s.apply(ctx, foundation(all))
+	}
+	authorino := &unstructured.Unstructured{}
+	if err := yaml.Unmarshal(kuadrantInstallation, &authorino.Object); err != nil {
+		return fmt.Errorf("read the installation of Kuadrant: %w", err)
 	}
 	return s.apply(ctx, append([]*unstructured.Unstructured{namespace(authorino.GetNamespace()), authorino}, foundation(all)...))
 }

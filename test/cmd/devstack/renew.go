@@ -11,7 +11,11 @@ import (
 	"net/http"
 	"os"
 	"strings"
+	"time"
 )
+
+// keyTimeout is more than maas-api takes to learn who may use what.
+const keyTimeout = 30 * time.Second
 
 // renew brings back what a running stack may have lost by hand: samples that were
 // deleted or edited, and a valid key.
@@ -40,10 +44,49 @@ func (s *stack) renewKey(ctx context.Context) error {
 		return err
 	}
 	s.progress.say("no: making another; read the settings again")
+	if err := s.renewToken(ctx); err != nil {
+		return err
+	}
 	if err := s.visitModel(ctx, defaultTenant); err != nil {
 		return err
 	}
 	return s.writeSettings(ctx, defaultTenant)
+}
+
+// awaitKey waits until the kept key works at the gateway: a maas-api that was just
+// started has yet to learn who may use what. A key that is not valid any more, or that
+// somebody keeps out, is nobody's to wait for.
+func (s *stack) awaitKey(ctx context.Context) error {
+	if !s.callable() || s.state.alive(processGateway) == nil {
+		return nil
+	}
+	if valid, err := s.keyIsValid(ctx); err != nil || !valid {
+		return err
+	}
+	key, err := os.ReadFile(s.layout.keyFile())
+	if err != nil {
+		return fmt.Errorf("read the key: %w", err)
+	}
+	v, err := s.newVisit(ctx, defaultTenant)
+	if err != nil {
+		return err
+	}
+	defer v.close()
+	if last := v.awaitKey(ctx, strings.TrimSpace(string(key))); last != nil {
+		s.progress.say("the key made at the start does not let anybody in: %v", last)
+	}
+	return ctx.Err()
+}
+
+// awaitKey waits until the model is reached with a key, and returns what else happens
+// in the end.
+func (v *visit) awaitKey(ctx context.Context, key string) error {
+	var last error
+	_ = poll(ctx, keyTimeout, admitPoll, func(ctx context.Context) (bool, error) { // The last answer tells more.
+		_, last = v.do(ctx, request{method: http.MethodGet, url: v.endpoint + "/v1/models", credential: key, want: http.StatusOK}, nil)
+		return last == nil, nil
+	})
+	return last
 }
 
 func (s *stack) keyIsValid(ctx context.Context) (bool, error) {

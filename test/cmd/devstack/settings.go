@@ -52,6 +52,13 @@ func (s *stack) writeSettings(ctx context.Context, tenant string) error {
 		setting{"MAAS_TOKEN", s.state.Token},
 		setting{"MAAS_API_URL", "https://" + service},
 	)
+	if s.engines {
+		settings = append(settings,
+			setting{"MAAS_GATEWAY_ADMIN", "http://" + s.state.Addresses[t.gatewayAdmin()]},
+			setting{"MAAS_ISSUER", issuer},
+			setting{"MAAS_PROVIDER", s.state.Addresses[processProvider]},
+		)
+	}
 	if v := s.visited; v != nil {
 		settings = append(settings,
 			setting{"MAAS_KEY_FILE", l.keyFile()},

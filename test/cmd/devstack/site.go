@@ -69,6 +69,9 @@ func (t *site) route() string   { return t.suffix("maas-api-route") }
 // gatewayProcess is the name of the process that plays the tenant's Gateway.
 func (t *site) gatewayProcess() string { return t.suffix(processGateway) }
 
+// gatewayAdmin is the name of the address at which that tells what it decided.
+func (t *site) gatewayAdmin() string { return t.gatewayProcess() + " admin" }
+
 // gateway is the tenant's Gateway.
 func (t *site) gateway() types.NamespacedName {
 	if t.isDefault() {

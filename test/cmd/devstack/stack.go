@@ -17,7 +17,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/yaml"
 
 	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
 	"github.com/opendatahub-io/maas-operator/test/internal/process"
@@ -45,6 +44,8 @@ type stack struct {
 	// controller tells whether maas-controller is part of the stack, service whether
 	// maas-api is, with what it needs: PostgreSQL, a gateway and a model.
 	controller, service bool
+	// engines tells whether the real Kuadrant and Authorino carry policies out.
+	engines bool
 	// binaries are programs to run as maas-controller and maas-api; for one that is
 	// missing it is the one the stack was started with.
 	binaries map[string]string
@@ -57,6 +58,8 @@ type stack struct {
 	started []func() error
 	// visited is the visit that was made, if one was.
 	visited *visit
+	// giveUp ends a start for which there is no hope.
+	giveUp context.CancelCauseFunc
 }
 
 // start brings up whatever does not run yet and waits until the samples are in
@@ -64,10 +67,12 @@ type stack struct {
 func (s *stack) start(ctx context.Context) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
+	ctx, s.giveUp = context.WithCancelCause(ctx)
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, s.undo())
+			err = errors.Join(reason(ctx, err), s.undo())
 		}
+		s.giveUp(nil)
 	}()
 	if err := s.layout.create(); err != nil {
 		return err
@@ -75,6 +80,12 @@ func (s *stack) start(ctx context.Context) (err error) {
 	if s.state, err = s.layout.readState(); err != nil {
 		return err
 	}
+	if s.engines {
+		if err := s.checkEngines(ctx); err != nil {
+			return err
+		}
+	}
+	s.state.Engines = s.engines
 	if !s.state.anyAlive() {
 		s.state.Addresses = map[string]string{} // Somebody else may have them now.
 	}
@@ -103,7 +114,11 @@ func (s *stack) steps() []step {
 	return []step{
 		{what: "Starting the control plane", work: s.startControlPlane},
 		{what: "Starting PostgreSQL", skip: !s.service, work: s.startDatabase},
-		{what: "Starting the stand-ins for Kuadrant, the gateway controller and KServe", work: s.startStandins},
+		{what: "Starting the stand-ins for Kuadrant, the gateway controller and KServe", skip: s.engines, work: s.startStandins},
+		{what: "Starting the stand-ins for the gateway controller, KServe and the operators of Authorino and Limitador", skip: !s.engines, work: s.startStandins},
+		{what: "Starting Kuadrant's operator", skip: !s.engines, work: s.startKuadrant},
+		{what: "Starting Authorino", skip: !s.engines, work: s.startAuthorino},
+		{what: "Starting the provider of OIDC tokens, and logging in " + callerName, skip: !s.engines, work: s.startProvider},
 		{what: "Taking the webhooks of maas-controller away", skip: s.controller, work: s.removeWebhooks},
 		{what: "Applying config/manager, whose Pod only pretends to run", work: s.applyManager},
 		{what: "Applying the Gateway and the namespaces of config/samples", work: s.preparePlatform},
@@ -111,6 +126,7 @@ func (s *stack) steps() []step {
 		{what: "Writing the Secret with the database's address", skip: !s.controller, work: s.provideDatabase},
 		{what: "Starting what runs maas-api as the operator's Deployments say", work: s.startPods},
 		{what: "Waiting until the operator has set up the default tenant", skip: !s.controller, work: s.awaitBootstrap},
+		{what: "Having the default tenant accept tokens of the provider", skip: !s.engines, work: s.acceptTokens},
 		{what: "Applying config/samples", skip: !s.controller, work: s.applySamples},
 		{what: "Starting the simulator of the sample model", skip: !s.callable(), work: s.startModel},
 		{what: "Starting the stand-in for the gateway", skip: !s.callable(), work: s.startGateways},
@@ -118,6 +134,7 @@ func (s *stack) steps() []step {
 		{what: "Making a key and calling the model with it", skip: !s.callable(), work: func(ctx context.Context) error {
 			return s.visitModel(ctx, defaultTenant)
 		}},
+		{what: "Waiting until the example requests are answered as they should be", skip: !s.engines, work: s.awaitExamples},
 	}
 }
 
@@ -136,6 +153,7 @@ func (s *stack) attach() error {
 	if s.state, err = s.layout.readState(); err != nil {
 		return err
 	}
+	s.engines = s.state.Engines
 	if s.env, err = testenv.Attach(s.layout.controlPlane()); err != nil {
 		return fmt.Errorf("%w: start the stack with `make up`", err)
 	}
@@ -164,65 +182,11 @@ func (s *stack) has(name string) bool {
 		return s.controller
 	case processDatabase:
 		return s.service
+	case processNames, processKuadrant, processAuthorino, processProvider:
+		return s.engines
 	default:
 		return s.callable()
 	}
-}
-
-func (s *stack) startControlPlane(ctx context.Context) error {
-	env, err := testenv.Attach(s.layout.controlPlane())
-	if err == nil {
-		s.env = env
-		s.progress.say("already running")
-		return nil
-	}
-	if !errors.Is(err, testenv.ErrNotRunning) {
-		return err
-	}
-	s.env, err = testenv.Start(ctx, testenv.Options{
-		Dir:         s.layout.controlPlane(),
-		Controllers: true,
-		RunPods:     true,
-		CRDs:        crdSets(),
-		Log:         s.progress,
-		KeepRunning: s.keep,
-		Owner:       owner,
-	})
-	if err != nil {
-		return err
-	}
-	s.started = append(s.started, s.env.Stop)
-	return s.installIstio(ctx)
-}
-
-// installIstio adds the one kind of Istio that the operator writes. The others would
-// take longer than all of the rest.
-func (s *stack) installIstio(ctx context.Context) error {
-	crds, err := testenv.LoadCRDs(testenv.Istio)
-	if err != nil {
-		return err
-	}
-	for _, crd := range crds {
-		if crd.GetName() != "destinationrules.networking.istio.io" {
-			continue
-		}
-		content, err := yaml.Marshal(crd)
-		if err != nil {
-			return fmt.Errorf("write CRD %s: %w", crd.GetName(), err)
-		}
-		file := filepath.Join(s.layout.dir, "istio.yaml")
-		if err := os.WriteFile(file, content, 0o600); err != nil {
-			return fmt.Errorf("write CRD %s: %w", crd.GetName(), err)
-		}
-		return s.env.InstallCRDFiles(ctx, file)
-	}
-	return errors.New("find the CRD of DestinationRules: it is not among Istio's")
-}
-
-// crdSets are those whose kinds the operator, the stand-ins and the samples use:
-// installing them is most of what a start takes.
-func crdSets() []testenv.CRDSet {
-	return []testenv.CRDSet{testenv.MaaS, testenv.GatewayAPI, testenv.Kuadrant, testenv.Authorino, testenv.KServe, testenv.CertManager}
 }
 
 func (s *stack) startStandins(ctx context.Context) error {
@@ -238,18 +202,33 @@ func (s *stack) startStandins(ctx context.Context) error {
 			return fmt.Errorf("remove a file of an earlier run: %w", err)
 		}
 	}
-	p, err := s.launch(ctx, process.Command{Name: processStandins, Path: self, Args: []string{
+	args := []string{
 		"standins", "--kubeconfig", s.env.Kubeconfig(),
 		"--ready-file", s.layout.ready(processStandins), "--stall-file", s.layout.stallFile(),
-	}}, child{})
+	}
+	if s.engines {
+		args = append(args, "--engines")
+	}
+	p, err := s.launch(ctx, process.Command{Name: processStandins, Path: self, Args: args}, child{})
 	if err != nil {
 		return err
 	}
 	return s.awaitFile(ctx, p)
 }
 
-func (s *stack) applySamples(ctx context.Context) error {
+// declared is what a stack applies: the samples, and with the engines what shows their
+// refusals.
+func (s *stack) declared() ([]*unstructured.Unstructured, error) {
 	objects, err := samples.Load(s.layout.samples())
+	if err != nil || !s.engines {
+		return objects, err
+	}
+	more, err := samples.Load(s.layout.trial())
+	return append(objects, more...), err
+}
+
+func (s *stack) applySamples(ctx context.Context) error {
+	objects, err := s.declared()
 	if err != nil {
 		return err
 	}
@@ -266,7 +245,7 @@ func (s *stack) applySamples(ctx context.Context) error {
 
 // converge waits until what the samples declare is in force.
 func (s *stack) converge(ctx context.Context) error {
-	objects, err := samples.Load(s.layout.samples())
+	objects, err := s.declared()
 	if err != nil {
 		return err
 	}
@@ -347,6 +326,7 @@ func (s *stack) stop(ctx context.Context) (bool, error) {
 	}
 	forgotten := newState()
 	forgotten.Processes = s.state.Processes // Those that could not be ended.
+	forgotten.Engines = s.state.Engines     // The data is theirs.
 	s.state = forgotten
 	errs = append(errs, s.layout.writeState(s.state))
 	stopped, err := testenv.StopDir(ctx, s.layout.controlPlane(), owner)
@@ -356,7 +336,9 @@ func (s *stack) stop(ctx context.Context) (bool, error) {
 // everyChild lists the children that there are or were, in the order in which they are
 // started.
 func (s *stack) everyChild() []string {
-	all := children()
+	all := slices.DeleteFunc(children(), func(name string) bool {
+		return !s.state.Engines && s.state.Processes[name] == nil && slices.Contains(engineProcesses(), name)
+	})
 	for _, name := range s.state.gatewayProcesses() {
 		if !slices.Contains(all, name) {
 			all = append(all, name)
@@ -367,8 +349,11 @@ func (s *stack) everyChild() []string {
 
 // logFile is where a child writes its log, or wrote it when it ran.
 func (s *stack) logFile(name string) string {
-	if name == processDatabase {
+	switch name {
+	case processDatabase:
 		return filepath.Join(s.layout.database(), "postgres.log")
+	case processProvider:
+		return filepath.Join(s.layout.provider(), name+".log")
 	}
 	return filepath.Join(s.layout.logs(), name+".log")
 }

@@ -19,11 +19,23 @@ const (
 	processWorkload   = "workload"
 	processService    = "maas-api"
 	processGateway    = "gateway-standin"
+
+	// The engines, and what leads them to the services of the cluster: this program.
+	processNames     = "names"
+	processKuadrant  = "kuadrant-operator"
+	processAuthorino = "authorino"
+	processProvider  = "oidc-provider"
 )
 
 // children lists the children in the order in which they are started.
 func children() []string {
-	return []string{processDatabase, processStandins, processController, processModel, processWorkload, processGateway}
+	return append(append([]string{processDatabase, processStandins}, engineProcesses()...),
+		processController, processModel, processWorkload, processGateway)
+}
+
+// engineProcesses are the children of a stack with the engines only.
+func engineProcesses() []string {
+	return []string{processNames, processKuadrant, processAuthorino, processProvider}
 }
 
 // state is what later commands need to find the children of a stack. It is
@@ -43,6 +55,11 @@ type state struct {
 	Database string `json:"database,omitempty"`
 	// Token is what the gateway takes for the caller of the samples.
 	Token string `json:"token,omitempty"`
+	// Engines tells whether the engines carry policies out. It is true of the data, and
+	// outlives the processes.
+	Engines bool `json:"engines,omitempty"`
+	// Authorino is where gateways ask it.
+	Authorino string `json:"authorino,omitempty"`
 }
 
 // gatewayProcesses are the processes that play the Gateways of tenants.

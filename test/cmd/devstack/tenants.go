@@ -76,11 +76,12 @@ func (s *stack) startTenant(ctx context.Context, name string) error {
 		return err
 	}
 	for _, step := range []step{
+		{what: "Looking for an earlier tenant of that name", work: func(ctx context.Context) error { return s.checkGateway(ctx, t) }},
 		{what: "Applying Gateway " + t.gateway().String() + " and AITenant " + name, work: func(ctx context.Context) error {
 			if err := s.placeGateway(ctx, name); err != nil {
 				return err
 			}
-			return s.apply(ctx, append(foundation(t.objects), t.aiTenant()))
+			return s.apply(ctx, append(foundation(t.objects), s.declare(t)))
 		}},
 		{what: "Waiting until the operator has set it up", work: func(ctx context.Context) error { return s.awaitTenant(ctx, name) }},
 		{what: "Starting the stand-in for its gateway", work: func(ctx context.Context) error { return s.startGateway(ctx, name) }},
@@ -93,6 +94,38 @@ func (s *stack) startTenant(ctx context.Context, name string) error {
 		}
 	}
 	return s.writeSettings(ctx, name)
+}
+
+// declare is the AITenant as the stack makes it.
+func (s *stack) declare(t *site) *unstructured.Unstructured {
+	tenant := t.aiTenant()
+	if s.engines {
+		tenant.Object["spec"] = map[string]any{"oidc": providerSettings()}
+	}
+	return tenant
+}
+
+// checkGateway refuses a tenant whose Gateway is another than the one that plays here.
+func (s *stack) checkGateway(ctx context.Context, t *site) error {
+	c, err := s.client()
+	if err != nil {
+		return err
+	}
+	tenant := t.aiTenant()
+	if err := c.Get(ctx, client.ObjectKeyFromObject(tenant), tenant); err != nil {
+		return client.IgnoreNotFound(err)
+	}
+	return t.ownGateway(tenant)
+}
+
+// ownGateway tells whether an AITenant has the Gateway that plays for it here.
+func (t *site) ownGateway(tenant *unstructured.Unstructured) error {
+	name, _, _ := unstructured.NestedString(tenant.Object, "spec", "gateway", "name")
+	if name == "" || name == t.gateway().Name {
+		return nil
+	}
+	return fmt.Errorf("AITenant %s has Gateway %s, and this stack plays only the one with the name of the tenant, %s: "+
+		"take spec.gateway out of the AITenant, or choose another name for a new tenant", t.tenant, name, t.gateway().Name)
 }
 
 // presentTenant prints the tenants and what to do next with this one.
@@ -206,6 +239,7 @@ func (s *stack) clearTenant(ctx context.Context, t *site) error {
 	}
 	errs = append(errs, awaitGone(ctx, c, t.objects))
 	delete(s.state.Addresses, t.gatewayProcess())
+	delete(s.state.Addresses, t.gatewayAdmin())
 	known := map[string]string{}
 	errs = append(errs, readJSON(s.layout.gatewaysFile(), &known))
 	delete(known, t.gateway().String())

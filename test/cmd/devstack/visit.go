@@ -100,6 +100,7 @@ func (s *stack) visitModel(ctx context.Context, tenant string) error {
 	if err := v.run(ctx); err != nil {
 		return err
 	}
+	v.report.Engines = s.engines
 	s.visited = v
 	l := s.layout.of(tenant)
 	if err := os.MkdirAll(l.dir, 0o750); err != nil {

@@ -13,6 +13,8 @@ import (
 // visitReport is what came of a visit.
 type visitReport struct {
 	Calls []callReport
+	// Engines tells whether the engines carried the policies out.
+	Engines bool
 }
 
 // callReport is one call.
@@ -26,6 +28,16 @@ type callReport struct {
 // renderVisit writes the calls as a table for a person, and what in it is not real.
 func renderVisit(w io.Writer, r visitReport) error {
 	if err := renderCalls(w, r); err != nil {
+		return err
+	}
+	if r.Engines {
+		_, err := fmt.Fprint(w, `
+Real: the Kubernetes API and its controllers, maas-controller, maas-api as its
+Deployment says, PostgreSQL, Kuadrant's operator, Authorino and an OpenID Connect
+provider. Stand-ins: nodes, cert-manager, KServe; the gateway with its limiter, which
+do what the configuration says that Kuadrant generates, tokens counted, and have no
+rule of their own. The model is a simulator that repeats what it is told.
+`)
 		return err
 	}
 	_, err := fmt.Fprint(w, `
