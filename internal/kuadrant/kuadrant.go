@@ -41,8 +41,12 @@ type Limit struct {
 	Predicate string
 }
 
-// Limits reads the limits of a TokenRateLimitPolicy, in no particular order.
-// Entries of an unexpected shape are left out.
+// NobodysLimit is the limit of nothing for those of whom nothing is known.
+const NobodysLimit = "nobody"
+
+// Limits reads the limits of a TokenRateLimitPolicy that somebody can be covered by,
+// in no particular order: all but [NobodysLimit]. Entries of an unexpected shape are
+// left out.
 func Limits(policy *unstructured.Unstructured) []Limit {
 	if policy == nil {
 		return nil
@@ -54,7 +58,7 @@ func Limits(policy *unstructured.Unstructured) []Limit {
 	out := make([]Limit, 0, len(limits))
 	for name, value := range limits {
 		limit, ok := value.(map[string]any)
-		if !ok {
+		if !ok || name == NobodysLimit {
 			continue
 		}
 		out = append(out, Limit{Name: name, Predicate: predicates(limit)})
@@ -81,10 +85,15 @@ func predicates(limit map[string]any) string {
 // TargetRoute is the HTTPRoute a policy is attached to, in its own namespace;
 // empty when it targets something else. It is asked of every policy of a
 // namespace at a time, so it allocates nothing.
-func TargetRoute(policy *unstructured.Unstructured) string {
+func TargetRoute(policy *unstructured.Unstructured) string { return targetOf(policy, "HTTPRoute") }
+
+// TargetGateway is the same for a Gateway.
+func TargetGateway(policy *unstructured.Unstructured) string { return targetOf(policy, "Gateway") }
+
+func targetOf(policy *unstructured.Unstructured, kind string) string {
 	spec, _ := policy.Object["spec"].(map[string]any)
 	target, _ := spec["targetRef"].(map[string]any)
-	if target["group"] != "gateway.networking.k8s.io" || target["kind"] != "HTTPRoute" {
+	if target["group"] != "gateway.networking.k8s.io" || target["kind"] != kind {
 		return ""
 	}
 	name, _ := target["name"].(string)

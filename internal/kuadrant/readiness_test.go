@@ -103,10 +103,11 @@ func TestLimitsOfAPolicy(t *testing.T) {
 	t.Parallel()
 	p := policy(nil)
 	p.Object["spec"] = map[string]any{"limits": map[string]any{
-		"two":   map[string]any{"when": []any{map[string]any{"predicate": "a"}, map[string]any{"predicate": "b"}}},
-		"none":  map[string]any{},
-		"wrong": "text",
-		"odd":   map[string]any{"when": []any{"x", map[string]any{"predicate": int64(7)}}},
+		"two":    map[string]any{"when": []any{map[string]any{"predicate": "a"}, map[string]any{"predicate": "b"}}},
+		"none":   map[string]any{},
+		"nobody": map[string]any{"when": []any{map[string]any{"predicate": "n"}}},
+		"wrong":  "text",
+		"odd":    map[string]any{"when": []any{"x", map[string]any{"predicate": int64(7)}}},
 	}}
 	got := kuadrant.Limits(p)
 	names := map[string]string{}

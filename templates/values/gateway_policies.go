@@ -31,4 +31,7 @@ type GatewayTokenRateLimitPolicy struct {
 	// those for maas-api itself. It must hold before and after the path of a request
 	// was replaced on its way to maas-api, and whatever its query is.
 	Inference string
+	// Nobody is the CEL predicate that tells requests that were let through although
+	// nobody is known for them, but for those that need not be anybody's.
+	Nobody string
 }

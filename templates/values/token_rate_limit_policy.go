@@ -12,6 +12,9 @@ type ModelTokenRateLimitPolicy struct {
 	Target RouteTarget
 	// Limits are sorted by name. There is at least one.
 	Limits []TokenLimit
+	// Nobody is the CEL predicate that tells requests that were let through although
+	// nobody is known for them. They get nothing.
+	Nobody string
 }
 
 // TokenLimit is one named limit, shared by all subscriptions of a model that

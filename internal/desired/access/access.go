@@ -11,6 +11,7 @@ import (
 
 	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
 	"github.com/opendatahub-io/maas-operator/internal/celtext"
+	"github.com/opendatahub-io/maas-operator/internal/desired/callerid"
 	"github.com/opendatahub-io/maas-operator/internal/desired/publicpath"
 	"github.com/opendatahub-io/maas-operator/internal/render"
 	"github.com/opendatahub-io/maas-operator/internal/tenancy"
@@ -53,12 +54,17 @@ func Guard(in Input) ([]render.Request, error) {
 	if err != nil {
 		return nil, err
 	}
+	nobody, err := nobodyPredicate()
+	if err != nil {
+		return nil, err
+	}
 	gateway := in.Tenant.Gateway
 	target := values.GatewayTarget{Name: gateway.Name}
 	deny := values.GatewayTokenRateLimitPolicy{
 		Meta:      in.meta(in.Tenant.GatewayDefaultDeny(), gateway.Namespace, v1alpha1.ComponentDefaultPolicy),
 		Target:    target,
 		Inference: inference,
+		Nobody:    nobody,
 	}
 	auth := values.GatewayAuthPolicy{
 		Meta:   in.meta(in.Tenant.GatewayDefaultAuth(), gateway.Namespace, v1alpha1.ComponentDefaultPolicy),
@@ -73,7 +79,18 @@ func Guard(in Input) ([]render.Request, error) {
 // afterAuthentication always holds, whether anybody is known or not. Kuadrant has a
 // limit judged before the caller is known unless it speaks of auth: nobody would be
 // asked for a credential, and who has one would not learn why it is not enough.
-const afterAuthentication = "(true || has(auth.identity))"
+const afterAuthentication = "(true || auth.identity.userid == null)"
+
+// nobodyPredicate holds for requests of nobody, but for asking whether maas-api is
+// there.
+func nobodyPredicate() (string, error) {
+	health, err := celtext.List(publicpath.HealthPaths())
+	if err != nil {
+		return "", fmt.Errorf("quote paths: %w", err)
+	}
+	asked := "request.method == \"GET\" && request.url_path in " + health
+	return celtext.Not(asked) + " && (" + callerid.Nobody + ")", nil
+}
 
 // inferencePredicate holds for requests that are not for maas-api itself. It looks
 // at the path without the query: in request.path a query could pass for a path, or

@@ -34,7 +34,7 @@ func authRequest() render.Request {
 
 func denyRequest() render.Request {
 	return render.Request{ID: access.GatewayDenyTemplate, Namespace: "gateways", Name: "policy", Values: values.GatewayTokenRateLimitPolicy{
-		Meta: meta(), Target: values.GatewayTarget{Name: "gateway"}, Inference: "true",
+		Meta: meta(), Target: values.GatewayTarget{Name: "gateway"}, Inference: "true", Nobody: "false",
 	}}
 }
 

@@ -34,6 +34,15 @@ const (
 		"(has(auth.metadata) && has(auth.metadata.apiKeyValidation) && has(auth.metadata.apiKeyValidation.valid) && auth.metadata.apiKeyValidation.valid == true)"
 )
 
+// Nobody holds in limits when Authorino has let a request through without saying whose
+// it is, as it does (0.25) when its time for the request is over: it passes over the
+// rules that it has not come to. Every AuthPolicy of ours says who a caller is.
+//
+// In the gateway's filter what an expression names is there, as null if nothing is
+// known of it; in other evaluators it may be missing. auth.identity as a whole must
+// not be named in any expression of the same policy: it would hide what is in it.
+const Nobody = `!("identity" in auth) || auth.identity.userid == null`
+
 // Named holds when somebody vouches for the caller, by a name.
 func Named() string { return "(" + VouchedFor + ") && " + Username() + " != \"\"" }
 

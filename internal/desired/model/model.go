@@ -231,6 +231,7 @@ func (out *Output) buildTokenRateLimitPolicy(in Input) ([]types.NamespacedName, 
 		},
 		Target: values.RouteTarget{Name: in.Route},
 		Limits: written,
+		Nobody: callerid.Nobody,
 	}
 	return limited, nil
 }

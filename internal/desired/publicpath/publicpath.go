@@ -44,6 +44,19 @@ func Paths() []Path {
 	}
 }
 
+// HealthPaths are those that answer without credentials, before and after they were
+// replaced, sorted.
+func HealthPaths() []string {
+	var paths []string
+	for _, p := range Paths() {
+		if p.Path == Health {
+			paths = append(paths, p.Path, p.Target)
+		}
+	}
+	slices.Sort(paths)
+	return paths
+}
+
 // Management are the paths of the service itself, sorted: those that clients ask
 // for, and those at maas-api that take their place, because a gateway may look at a
 // request again after its path was replaced. Nothing of them is inference, and no
