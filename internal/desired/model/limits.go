@@ -30,8 +30,9 @@ const (
 
 	// notDiscovery exempts listing models. It tests the path without the
 	// query: a suffix test on the whole path would exempt every inference
-	// request that ends in ?x=/v1/models.
-	notDiscovery = "!request.url_path.endsWith(\"/v1/models\")"
+	// request that ends in ?x=/v1/models. It tests the method, as a server may
+	// leave out what follows a semicolon: …/v1/chat/completions;/v1/models.
+	notDiscovery = `!(request.method == "GET" && request.url_path.endsWith("/v1/models"))`
 
 	// shortSuffix names the limit of the short members beside a legacy group
 	// of the same rates; legacySuffix that of legacy members who come to a short

@@ -4,6 +4,7 @@
 package model_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/cel-go/cel"
@@ -27,7 +28,7 @@ func limitEnv(t *testing.T) *cel.Env {
 
 // applies evaluates the predicate of every limit of a model and returns the
 // names of those that hold.
-func applies(t *testing.T, in model.Input, path, id, key string) map[string]bool {
+func applies(t *testing.T, in model.Input, method, path, id, key string) map[string]bool {
 	t.Helper()
 	env, out := limitEnv(t), map[string]bool{}
 	for _, limit := range build(t, in).TokenRateLimitPolicy.Limits {
@@ -40,7 +41,7 @@ func applies(t *testing.T, in model.Input, path, id, key string) map[string]bool
 			t.Fatalf("plan %s: %v", limit.Predicate, err)
 		}
 		value, _, err := program.Eval(map[string]any{
-			"request": map[string]any{"url_path": path, "path": path + "?x=/v1/models"},
+			"request": map[string]any{"method": method, "url_path": path, "path": path + "?x=/v1/models"},
 			"auth":    map[string]any{"identity": map[string]any{"selected_subscription_id": id, "selected_subscription_key": key, "userid": "alice"}},
 		})
 		if err != nil {
@@ -69,26 +70,70 @@ func TestWhichLimitAppliesToARequest(t *testing.T) {
 		many.Subscriptions = append(many.Subscriptions, short(name, rate(100, "1m")))
 	}
 	tests := map[string]struct {
-		in            model.Input
-		path, id, key string
-		want          string
+		in                    model.Input
+		method, path, id, key string
+		want                  string
 	}{
-		"a short member's request":        {in, inference, goldID, goldKey, "tokens-100-per-1m-id"},
-		"a legacy member's request":       {in, inference, silverID, silverKey, "tokens-100-per-1m"},
-		"nobody's request":                {in, inference, "", "", ""},
-		"listing models is exempt":        {in, "/llm/my-model/v1/models", goldID, goldKey, ""},
-		"a query cannot exempt inference": {in, inference, goldID, goldKey, "tokens-100-per-1m-id"},
-		"a member among many":             {many, inference, goldID, goldKey, "tokens-100-per-1m"},
-		"an outsider among many":          {many, inference, "0000000000000000", "x", ""},
+		"a short member's request":                {in, "POST", inference, goldID, goldKey, "tokens-100-per-1m-id"},
+		"a legacy member's request":               {in, "POST", inference, silverID, silverKey, "tokens-100-per-1m"},
+		"nobody's request":                        {in, "POST", inference, "", "", ""},
+		"listing models is exempt":                {in, "GET", "/llm/my-model/v1/models", goldID, goldKey, ""},
+		"only reading the list is exempt":         {in, "POST", "/llm/my-model/v1/models", goldID, goldKey, "tokens-100-per-1m-id"},
+		"a parameter of the path exempts nothing": {in, "POST", inference + ";/v1/models", goldID, goldKey, "tokens-100-per-1m-id"},
+		"a query cannot exempt inference":         {in, "GET", inference, goldID, goldKey, "tokens-100-per-1m-id"},
+		"a member among many":                     {many, "POST", inference, goldID, goldKey, "tokens-100-per-1m"},
+		"an outsider among many":                  {many, "POST", inference, "0000000000000000", "x", ""},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got := applies(t, test.in, test.path, test.id, test.key)
+			got := applies(t, test.in, test.method, test.path, test.id, test.key)
 			if test.want == "" && len(got) > 0 || test.want != "" && (!got[test.want] || len(got) != 1) {
 				t.Errorf("limits that apply: %v, want %q", got, test.want)
 			}
 		})
+	}
+}
+
+// The policy holds a request of nobody against a limit of nothing, wherever it is for,
+// and no other. In the gateway's filter, whatever an expression names is there, as null
+// when nothing is known of it; another evaluator may have nothing there at all.
+func TestNobodyGetsNothing(t *testing.T) {
+	t.Parallel()
+	in := input()
+	in.Subscriptions = []model.Subscription{short("gold", rate(100, "1m")), legacy("silver", rate(100, "1m"))}
+	env, policy := limitEnv(t), build(t, in).TokenRateLimitPolicy
+	if !strings.Contains(policy.Nobody, "auth.") || strings.Contains(policy.Nobody, "request.") {
+		t.Errorf("%s is judged before anybody is known, or not of every request", policy.Nobody)
+	}
+	for name, test := range map[string]struct {
+		auth map[string]any
+		want bool
+	}{
+		"nothing is known":        {map[string]any{}, true},
+		"as the filter has it":    {map[string]any{"identity": map[string]any{"userid": nil}}, true},
+		"somebody":                {map[string]any{"identity": map[string]any{"userid": "olga"}}, false},
+		"somebody without a name": {map[string]any{"identity": map[string]any{"userid": ""}}, false}, // Rules refuse that.
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ast, issues := env.Compile(policy.Nobody)
+			if issues.Err() != nil {
+				t.Fatalf("compile %s: %v", policy.Nobody, issues.Err())
+			}
+			program, err := env.Program(ast)
+			if err != nil {
+				t.Fatalf("plan %s: %v", policy.Nobody, err)
+			}
+			if value, _, err := program.Eval(map[string]any{"auth": test.auth}); err != nil || value.Value() != test.want {
+				t.Errorf("%s is %v, %v, want %t", policy.Nobody, value, err, test.want)
+			}
+		})
+	}
+	for _, limit := range policy.Limits {
+		if strings.Contains(strings.ReplaceAll(limit.Predicate, "auth.identity.", ""), "auth.identity") {
+			t.Errorf("%s names the identity as a whole, which hides what is in it from the filter", limit.Predicate)
+		}
 	}
 }
 

@@ -21,7 +21,7 @@ import (
 	"github.com/opendatahub-io/maas-operator/templates/values"
 )
 
-const discovery = ` && !request.url_path.endsWith("/v1/models")`
+const discovery = ` && !(request.method == "GET" && request.url_path.endsWith("/v1/models"))`
 
 var (
 	shortCounters  = []string{"auth.identity.selected_subscription_id", "auth.identity.userid"}

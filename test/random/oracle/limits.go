@@ -12,7 +12,13 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-const discoveryExempt = `!request.url_path.endsWith("/v1/models")`
+const (
+	discoveryExempt = `!(request.method == "GET" && request.url_path.endsWith("/v1/models"))`
+
+	// ofNobody is the limit of who is let through although nobody is known.
+	ofNobody = "nobody"
+	nobody   = `!("identity" in auth) || auth.identity.userid == null`
+)
 
 // describeLimits is about the TokenRateLimitPolicy of a model.
 func (w *world) describeLimits(m *model, want, got document) {
@@ -57,6 +63,7 @@ func (w *world) describeWantedLimits(m *model, object string, want document) {
 	for limit, list := range members {
 		want.set(object, "limit "+limit+" members", "%s", sorted(list))
 	}
+	want.set(object, "limit "+ofNobody, "0-per-1m  %s", nobody)
 	want.set(object, "contributors", "%s", sorted(contributors))
 	want.set(object, "left out", "")
 }
@@ -120,6 +127,10 @@ func (*world) describeActualLimits(p *unstructured.Unstructured, object string, 
 	for name, value := range limitsOf(p) {
 		limit, _ := value.(map[string]any)
 		predicate := predicateOf(limit)
+		if name == ofNobody {
+			got.set(object, "limit "+name, "%s %s %s", strings.Join(ratesIn(limit), ","), strings.Join(texts(limit, "counters", "expression"), ","), predicate)
+			continue
+		}
 		members, rest := membersOf(predicate)
 		got.set(object, "limit "+name+" members", "%s", sorted(members))
 		if rest != "" {
@@ -169,6 +180,9 @@ var (
 func MembersOf(policy *unstructured.Unstructured) map[string][]string {
 	out := map[string][]string{}
 	for name, value := range limitsOf(policy) {
+		if name == ofNobody {
+			continue
+		}
 		limit, _ := value.(map[string]any)
 		out[name], _ = membersOf(predicateOf(limit))
 	}

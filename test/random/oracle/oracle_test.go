@@ -60,7 +60,10 @@ func governed() *oracle.Facts {
 				"rates":    []any{map[string]any{"limit": int64(100), "window": "1m"}},
 				"counters": []any{map[string]any{"expression": "auth.identity.selected_subscription_id"}, map[string]any{"expression": "auth.identity.userid"}},
 				"when": []any{map[string]any{"predicate": `auth.identity.selected_subscription_id == "` +
-					oracle.IDOf(oracle.DefaultNamespace+"/gold", "llm/granite") + `" && !request.url_path.endsWith("/v1/models")`}},
+					oracle.IDOf(oracle.DefaultNamespace+"/gold", "llm/granite") + `" && !(request.method == "GET" && request.url_path.endsWith("/v1/models"))`}},
+			}, "nobody": map[string]any{
+				"rates": []any{map[string]any{"limit": int64(0), "window": "1m"}},
+				"when":  []any{map[string]any{"predicate": `!("identity" in auth) || auth.identity.userid == null`}},
 			}},
 		},
 		"status": map[string]any{"conditions": []any{map[string]any{"type": "Accepted", "status": "True"}, map[string]any{"type": "Enforced", "status": "True"}}},
@@ -83,22 +86,23 @@ func TestDifferencesAreFound(t *testing.T) {
 		change func(*oracle.Facts)
 		want   string
 	}{
-		"all is as it should be":     {func(*oracle.Facts) {}, ""},
-		"the policy is missing":      {func(f *oracle.Facts) { f.Policies = nil }, "limit tokens-100-per-1m members"},
-		"the policy has no model":    {func(f *oracle.Facts) { f.Models = nil }, "exists although its model does not"},
-		"a limit too many":           {set(map[string]any{}, "spec", "limits", "more"), "limit more members"},
-		"another rate":               {set([]any{map[string]any{"limit": int64(9), "window": "1m"}}, limit("rates")...), "9-per-1m"},
-		"another member":             {set([]any{map[string]any{"predicate": `auth.identity.selected_subscription_id == "0"`}}, limit("when")...), "id 0"},
-		"other counters":             {set([]any{}, limit("counters")...), "counters"},
-		"another route":              {set("other", "spec", "targetRef", "name"), "target"},
-		"no label":                   {set("", "metadata", "labels", "app.kubernetes.io/managed-by"), "labels"},
-		"a contributor is not named": {set("", "metadata", "annotations", "maas.opendatahub.io/subscriptions"), "contributors"},
-		"a status that was not kept": {func(f *oracle.Facts) { f.Subscriptions[0].Status.Phase = v1alpha1.PhasePending }, "MaaSSubscription models-as-a-service/gold: phase"},
-		"the wrong identity":         {func(f *oracle.Facts) { f.Subscriptions[0].Status.RateLimitIdentity = "legacy" }, "identity"},
-		"a route that went":          {func(f *oracle.Facts) { f.Routes = nil }, "MaaSModelRef llm/granite: route"},
-		"a model that cannot serve":  {func(f *oracle.Facts) { f.Services = nil }, "MaaSModelRef llm/granite: phase"},
-		"somebody not of the tenant": {func(f *oracle.Facts) { f.Subscriptions[0].Namespace = "elsewhere" }, "MaaSSubscription elsewhere/gold: phase"},
-		"a policy opted out unseen":  {set("false", "metadata", "annotations", "opendatahub.io/managed"), "as it was when it was opted out"},
+		"all is as it should be":           {func(*oracle.Facts) {}, ""},
+		"the policy is missing":            {func(f *oracle.Facts) { f.Policies = nil }, "limit tokens-100-per-1m members"},
+		"the policy has no model":          {func(f *oracle.Facts) { f.Models = nil }, "exists although its model does not"},
+		"a limit of nobody that lets pass": {set([]any{}, "spec", "limits", "nobody", "rates"), "limit nobody"},
+		"a limit too many":                 {set(map[string]any{}, "spec", "limits", "more"), "limit more members"},
+		"another rate":                     {set([]any{map[string]any{"limit": int64(9), "window": "1m"}}, limit("rates")...), "9-per-1m"},
+		"another member":                   {set([]any{map[string]any{"predicate": `auth.identity.selected_subscription_id == "0"`}}, limit("when")...), "id 0"},
+		"other counters":                   {set([]any{}, limit("counters")...), "counters"},
+		"another route":                    {set("other", "spec", "targetRef", "name"), "target"},
+		"no label":                         {set("", "metadata", "labels", "app.kubernetes.io/managed-by"), "labels"},
+		"a contributor is not named":       {set("", "metadata", "annotations", "maas.opendatahub.io/subscriptions"), "contributors"},
+		"a status that was not kept":       {func(f *oracle.Facts) { f.Subscriptions[0].Status.Phase = v1alpha1.PhasePending }, "MaaSSubscription models-as-a-service/gold: phase"},
+		"the wrong identity":               {func(f *oracle.Facts) { f.Subscriptions[0].Status.RateLimitIdentity = "legacy" }, "identity"},
+		"a route that went":                {func(f *oracle.Facts) { f.Routes = nil }, "MaaSModelRef llm/granite: route"},
+		"a model that cannot serve":        {func(f *oracle.Facts) { f.Services = nil }, "MaaSModelRef llm/granite: phase"},
+		"somebody not of the tenant":       {func(f *oracle.Facts) { f.Subscriptions[0].Namespace = "elsewhere" }, "MaaSSubscription elsewhere/gold: phase"},
+		"a policy opted out unseen":        {set("false", "metadata", "annotations", "opendatahub.io/managed"), "as it was when it was opted out"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

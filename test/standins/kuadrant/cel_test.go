@@ -19,7 +19,7 @@ func TestCheck(t *testing.T) {
 	}{
 		"limit predicate on identity is accepted": {
 			dialect:   dialectGatewayLimit,
-			text:      `auth.identity.selected_subscription_id == "790b74af224deb46" && !request.url_path.endsWith("/v1/models")`,
+			text:      `auth.identity.selected_subscription_id == "790b74af224deb46" && !(request.method == "GET" && request.url_path.endsWith("/v1/models"))`,
 			predicate: true,
 		},
 		"list membership is accepted": {
