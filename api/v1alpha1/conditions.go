@@ -34,7 +34,8 @@ const (
 	ConditionPolicySizeBounded ConditionType = "PolicySizeBounded"
 	// ConditionPoliciesApplied, of a MaaSModelRef, is True when the generated policies
 	// are as they should be. It is False when one is opted out of management, when a
-	// foreign policy is in the way, or when the cluster refused one.
+	// foreign policy is in the way or is enforced in the place of one, or when the
+	// cluster refused one.
 	ConditionPoliciesApplied ConditionType = "PoliciesApplied"
 
 	// ConditionConflictingAuthPolicy, of a MaaSAuthPolicy, is True when a foreign

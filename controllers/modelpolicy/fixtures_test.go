@@ -115,6 +115,28 @@ func (g governed) limitNames() []string {
 	return names
 }
 
+// enforced tells whether Kuadrant enforces both policies of the model.
+func (g governed) enforced() bool {
+	auth, limits := g.authPolicy(), g.limitPolicy()
+	return auth != nil && limits != nil && kuadrant.InForce(auth) && kuadrant.InForce(limits)
+}
+
+// rival is a policy of somebody else on the model's route. Its name comes after those
+// of the generated ones, so that it is enforced also when it comes in the same second.
+func (g governed) rival(kind schema.GroupVersionKind, name string, spec map[string]any) *unstructured.Unstructured {
+	policy := kuadrant.New(kind)
+	policy.SetNamespace(g.namespace)
+	policy.SetName(name)
+	spec["targetRef"] = map[string]any{"group": gwapiv1.GroupName, "kind": "HTTPRoute", "name": "my-route"}
+	policy.Object["spec"] = spec
+	return policy
+}
+
+// anybody is the content of an AuthPolicy that admits everybody.
+func anybody() map[string]any {
+	return map[string]any{"rules": map[string]any{"authentication": map[string]any{"anyone": map[string]any{"anonymous": map[string]any{}}}}}
+}
+
 func reload[T client.Object](ctx context.Context, object T) T {
 	GinkgoHelper()
 	Expect(suite.Admin.Get(ctx, client.ObjectKeyFromObject(object), object)).To(Succeed())

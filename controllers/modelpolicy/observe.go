@@ -12,6 +12,7 @@ import (
 
 	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
 	"github.com/opendatahub-io/maas-operator/internal/apply"
+	"github.com/opendatahub-io/maas-operator/internal/kuadrant"
 )
 
 // observe takes note of what became of one object, and tells when somebody had
@@ -21,6 +22,9 @@ func (r *Reconciler) observe(ctx context.Context, s *scope, object *unstructured
 	case apply.Unchanged, apply.Created, apply.Updated:
 		s.placed = append(s.placed, object)
 	default:
+	}
+	if kuadrant.Displaced(result.Live) {
+		s.displaced = append(s.displaced, object.GroupVersionKind())
 	}
 	if !result.Repaired {
 		return

@@ -116,8 +116,19 @@ func (r *Reconciler) apply(ctx context.Context, s *scope) error {
 		return err
 	}
 	r.Metrics.SetPolicies(s.key(), s.input.Tenant.Gateway, s.output.Sizes.Weigh(s.placed))
+	return r.conclude(ctx, s)
+}
+
+// conclude says what has become of the policies, the worst first.
+func (r *Reconciler) conclude(ctx context.Context, s *scope) error {
+	overridden, err := r.overridden(ctx, s)
+	if err != nil {
+		return err
+	}
 	held, isHeld := apperr.AsUser(s.output.AuthPolicyHeld)
 	switch {
+	case overridden != "":
+		s.applied = conditions.False(v1alpha1.ReasonOverridden, overridden)
 	case isHeld:
 		s.applied = conditions.False(held.Reason, held.Message+" Until then no AuthPolicy is written; an existing one stays as it is.")
 	case len(s.optedOut) > 0:

@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
+	"github.com/opendatahub-io/maas-operator/internal/kuadrant"
 )
 
 var _ = Describe("A governed model", func() {
@@ -169,14 +170,7 @@ var _ = Describe("A governed model", func() {
 		}
 		Expect(conflict().Status).To(Equal(metav1.ConditionFalse))
 
-		theirs := &unstructured.Unstructured{Object: map[string]any{
-			"apiVersion": "kuadrant.io/v1", "kind": "AuthPolicy",
-			"metadata": map[string]any{"namespace": m.namespace, "name": "open-door"},
-			"spec": map[string]any{
-				"targetRef": map[string]any{"group": "gateway.networking.k8s.io", "kind": "HTTPRoute", "name": "my-route"},
-				"rules":     map[string]any{"authentication": map[string]any{"anyone": map[string]any{"anonymous": map[string]any{}}}},
-			},
-		}}
+		theirs := m.rival(kuadrant.AuthPolicy, "open-door", anybody())
 		Expect(suite.Admin.Create(ctx, theirs)).To(Succeed())
 		Eventually(conflict).Should(And(HaveField("Status", metav1.ConditionTrue), HaveField("Message", ContainSubstring(m.namespace+"/open-door"))))
 		Expect(suite.Admin.Delete(ctx, theirs)).To(Succeed())

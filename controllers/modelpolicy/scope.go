@@ -8,6 +8,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
@@ -29,6 +30,9 @@ type scope struct {
 	computed bool
 	// optedOut are generated policies that an annotation keeps from us.
 	optedOut []string
+	// displaced are the kinds of generated policies in whose place Kuadrant enforces
+	// others.
+	displaced []schema.GroupVersionKind
 	// applied and route are what PoliciesApplied and RouteUnique will say.
 	applied, route conditions.Value
 	// transitions are what the conditions made of the status.

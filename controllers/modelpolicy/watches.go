@@ -91,15 +91,21 @@ func policyAPIs() []facts.API {
 // collect enqueues the models that a change concerns after the pacer's pause.
 func (p *pacer) collect(of trigger.Concerned) handler.Funcs { return trigger.EnqueueAfter(of, p.wait) }
 
-// drifted leaves out what changed in a generated policy's status only.
+// drifted leaves out what changed in a generated policy's status only, unless others
+// are now enforced in its place, or are no longer.
 func drifted(h handler.Funcs) handler.Funcs {
 	enqueue := h.UpdateFunc
 	h.UpdateFunc = func(ctx context.Context, e event.UpdateEvent, q trigger.Queue) {
-		if trigger.Drifted(e.ObjectOld, e.ObjectNew) {
+		if trigger.Drifted(e.ObjectOld, e.ObjectNew) || displaced(e.ObjectOld) != displaced(e.ObjectNew) {
 			enqueue(ctx, e, q)
 		}
 	}
 	return h
+}
+
+func displaced(object client.Object) bool {
+	policy, ok := object.(*unstructured.Unstructured)
+	return ok && kuadrant.Displaced(policy)
 }
 
 // sharingRoute returns a model and those that use the same route: when the one

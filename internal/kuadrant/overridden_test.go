@@ -42,3 +42,48 @@ func TestOverridden(t *testing.T) {
 		})
 	}
 }
+
+func TestDisplaced(t *testing.T) {
+	t.Parallel()
+	said := func(status, reason, message string) map[string]any {
+		c := condition("Enforced", status, reason)
+		c["message"] = message
+		return c
+	}
+	for name, test := range map[string]struct {
+		policy                     *unstructured.Unstructured
+		wantDisplaced, wantInForce bool
+	}{
+		"enforced":                            {policy(statusOf(3, said("True", "Enforced", "AuthPolicy has been successfully enforced"))), false, true},
+		"enforced on a part":                  {policy(statusOf(3, said("True", "Enforced", "AuthPolicy has been partially enforced"))), true, true},
+		"overridden":                          {policy(statusOf(3, said("False", "Overridden", "AuthPolicy is overridden by [llm/open-door]"))), true, false},
+		"overridden in an earlier generation": {policy(statusOf(2, said("False", "Overridden", "AuthPolicy is overridden by [llm/open-door]"))), true, false},
+		"limits overridden on a part":         {policy(statusOf(3, said("False", "Unknown", "TokenRateLimitPolicy has encountered some issues: policy rule(s) overridden: many"))), true, true},
+		"not enforced for another reason":     {policy(statusOf(3, said("False", "Unknown", "waiting for the following components to sync"))), false, false},
+		"not judged":                          {policy(nil), false, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if got := kuadrant.Displaced(test.policy); got != test.wantDisplaced {
+				t.Errorf("Displaced() = %t, want %t", got, test.wantDisplaced)
+			}
+			if got := kuadrant.InForce(test.policy); got != test.wantInForce {
+				t.Errorf("InForce() = %t, want %t", got, test.wantInForce)
+			}
+		})
+	}
+	if kuadrant.Displaced(nil) {
+		t.Error("a policy that does not exist is displaced")
+	}
+}
+
+func TestOverrides(t *testing.T) {
+	t.Parallel()
+	plain := policy(nil)
+	plain.Object["spec"] = map[string]any{"rules": map[string]any{}}
+	forced := policy(nil)
+	forced.Object["spec"] = map[string]any{"overrides": map[string]any{"rules": map[string]any{}}}
+	if kuadrant.Overrides(plain) || kuadrant.Overrides(&unstructured.Unstructured{Object: map[string]any{}}) || !kuadrant.Overrides(forced) {
+		t.Error("overrides are not told from rules")
+	}
+}

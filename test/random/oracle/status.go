@@ -300,7 +300,32 @@ func (w *world) describeModel(m *model, want, got document) {
 	condition("GovernanceAttached", w.governed(m))
 	condition("RouteUnique", m.owns)
 	wanted := len(m.access)+len(m.entries) > 0
-	condition("PoliciesApplied", m.owns && wanted && !w.frozenInTime(m) && !isOptedOut(m.auth) && !isOptedOut(m.limits))
+	condition("PoliciesApplied", m.owns && wanted && !w.frozenInTime(m) && !isOptedOut(m.auth) && !isOptedOut(m.limits) && !w.rivalled(m))
+}
+
+// rivalled tells whether somebody else's policies are in force on the model's route:
+// Kuadrant says so of one of the model's, or the model has no AuthPolicy and somebody
+// else's is there.
+func (w *world) rivalled(m *model) bool {
+	if overridden(m.auth) || overridden(m.limits) {
+		return true
+	}
+	return m.route != nil && len(m.access) == 0 && slices.ContainsFunc(w.Policies, func(p unstructured.Unstructured) bool {
+		target, _, _ := unstructured.NestedString(p.Object, "spec", "targetRef", "name")
+		return p.GetKind() == "AuthPolicy" && p.GetNamespace() == m.route.Namespace && target == m.route.Name && p.GetName() != "maas-auth-"+m.ref.Name
+	})
+}
+
+// overridden tells whether Kuadrant says that others override a policy.
+func overridden(policy *unstructured.Unstructured) bool {
+	if policy == nil {
+		return false
+	}
+	conditions, _, _ := unstructured.NestedSlice(policy.Object, "status", "conditions")
+	return slices.ContainsFunc(conditions, func(c any) bool {
+		fields, _ := c.(map[string]any)
+		return fields["type"] == "Enforced" && fields["reason"] == "Overridden"
+	})
 }
 
 // governed tells whether an auth policy and a subscription of the model's tenant
