@@ -26,6 +26,9 @@ const (
 	HTTP1 Protocol = "HTTP/1.1"
 	// HTTP2 is HTTP/2 with one connection for all clients.
 	HTTP2 Protocol = "HTTP/2"
+	// GRPC is gRPC without TLS with one connection for all clients. The path of a request
+	// is that of a method, its body the message as it is encoded.
+	GRPC Protocol = "gRPC"
 )
 
 // answerTimeout is how long one answer may take.
@@ -49,6 +52,8 @@ func newDialer(p *Plan) (dialer, error) {
 		return &dialer1{address: p.Address}, nil
 	case HTTP2:
 		return newDialer2(p.Address), nil
+	case GRPC:
+		return newDialerGRPC(p.Address), nil
 	default:
 		return nil, fmt.Errorf("check the plan: there is no protocol %q", p.Protocol)
 	}

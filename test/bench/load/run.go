@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// Request is a request with its body in JSON.
+// Request is a request with its body, which is JSON but for [GRPC].
 type Request struct {
 	Path string
 	Body []byte
