@@ -64,6 +64,27 @@ func (s RateSet) Enforced() []v1alpha1.TokenRateLimit {
 	return enforced
 }
 
+// Idle is a rate that never decides, because another one of an equally long window does.
+type Idle struct{ Rate, Decides v1alpha1.TokenRateLimit }
+
+// Idle are the rates that [RateSet.Enforced] leaves out, in the order of Rates.
+func (s RateSet) Idle() []Idle {
+	enforced := s.Enforced()
+	var idle []Idle
+	for _, rate := range s.Rates {
+		if slices.Contains(enforced, rate) {
+			continue
+		}
+		length, _ := WindowSeconds(rate.Window) // Those without a length are enforced.
+		i := slices.IndexFunc(enforced, func(other v1alpha1.TokenRateLimit) bool {
+			seconds, err := WindowSeconds(other.Window)
+			return err == nil && seconds == length
+		})
+		idle = append(idle, Idle{Rate: rate, Decides: enforced[i]})
+	}
+	return idle
+}
+
 // RateSetOf validates a subscription's entry for a model and returns its rate
 // set. Windows are compared as written: 1m and 60s are different rates. The
 // error names the field and the bound.

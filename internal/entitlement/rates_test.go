@@ -55,6 +55,40 @@ func TestEnforcedRates(t *testing.T) {
 	}
 }
 
+func TestIdleRates(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		rates []v1alpha1.TokenRateLimit
+		want  []entitlement.Idle
+	}{
+		"windows of different lengths all count": {rates: []v1alpha1.TokenRateLimit{rate(100, "1m"), rate(5000, "1h")}},
+		"the same limit twice is one":            {rates: []v1alpha1.TokenRateLimit{rate(100, "1m"), rate(100, "1m")}},
+		"the larger one never decides": {
+			rates: []v1alpha1.TokenRateLimit{rate(20, "1m"), rate(100, "1m"), rate(5000, "1h")},
+			want:  []entitlement.Idle{{rate(100, "1m"), rate(20, "1m")}},
+		},
+		"however the window is written": {
+			rates: []v1alpha1.TokenRateLimit{rate(100, "1m"), rate(20, "60s"), rate(7, "1h"), rate(8, "3600s")},
+			want:  []entitlement.Idle{{rate(100, "1m"), rate(20, "60s")}, {rate(8, "3600s"), rate(7, "1h")}},
+		},
+		"nor does an equal one": {
+			rates: []v1alpha1.TokenRateLimit{rate(5, "1m"), rate(5, "60s")},
+			want:  []entitlement.Idle{{rate(5, "60s"), rate(5, "1m")}},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			set, err := entitlement.RateSetOf(&v1alpha1.ModelSubscription{TokenRateLimits: tc.rates})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tc.want, set.Idle()); diff != "" {
+				t.Errorf("idle (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
 func TestRateSetOf(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {

@@ -48,7 +48,7 @@ const (
 // Register adds the webhooks to a server.
 func Register(server webhook.Server, tenants Tenants) {
 	for path, handler := range map[string]admission.Handler{
-		SubscriptionPath: judge(tenants.judgeMember),
+		SubscriptionPath: adviser{judge: tenants.judgeMember, advise: adviseSubscription},
 		AuthPolicyPath:   judge(tenants.judgeMember),
 		ModelRefPath:     judge(tenants.judgeModel),
 		AITenantPath:     adviser{judge: tenants.judgeAITenant, advise: tenants.adviseAITenant},
