@@ -165,8 +165,12 @@ func freshKey(at Place) askFunc {
 
 // validates is what becomes of a key while maas-api says this of it.
 func validates(what string, answer func(*Side) reply, at Place) Case {
+	name := "of a key maas-api says "
+	if at == ServiceRoute {
+		name = "of a key at itself maas-api says "
+	}
 	return Case{
-		Name: "of a key maas-api says " + what, Rows: []string{"A30", "A35"}, At: at, Ask: freshKey(at), Want: kept(),
+		Name: name + what, Rows: []string{"A30", "A35"}, At: at, Ask: freshKey(at), Want: kept(),
 		Instead: func(s *Side) impostor { return impostor{answer(s), honestChoice(s).reply()} },
 	}
 }
@@ -190,16 +194,28 @@ func kept() func(*Side) Verdict {
 	}})
 }
 
-// Silence is what becomes of requests for a model while maas-api takes the gateway's
-// questions and never answers. Each takes as long as the gateway gives Authorino. They
-// are not among the others: at the very moment at which that time is over Authorino
-// passes over the rules that it has not come to, and lets a request through. Nothing
-// that an AuthPolicy says keeps it from that.
+// Silence is what becomes of requests while maas-api takes the gateway's questions and
+// never answers. Each takes as long as the gateway gives Authorino. They are not among
+// the others: at the very moment at which that time is over Authorino passes over the
+// rules that it has not come to, and lets a request through. Nothing that an AuthPolicy
+// says keeps it from that.
 func Silence() []Case {
 	nothing := func(*Side) reply { return reply{silent: true} }
-	return []Case{
-		validates("nothing for as long as it is asked", nothing, ModelRoute), chooses("nothing for as long as it is asked", nothing),
+	const what = "nothing for as long as it is asked"
+	all := []Case{validates(what, nothing, ModelRoute), chooses(what, nothing), validates(what, nothing, ServiceRoute)}
+	for _, c := range all {
+		if c.At == ServiceRoute { // None of the rules counts, nor that against names that a client claims.
+			plain := c.Ask
+			c.Name += ", with the name of another"
+			c.Ask = func(ctx context.Context, s *Side) (world.Request, error) {
+				r, err := plain(ctx, s)
+				r.Headers = append(r.Headers, world.Headers(headerUsername, agent, headerGroup, `["`+staff+`"]`)...)
+				return r, err
+			}
+			all = append(all, c)
+		}
 	}
+	return all
 }
 
 // badReplies are answers that say nothing.

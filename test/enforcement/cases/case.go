@@ -12,6 +12,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/opendatahub-io/maas-operator/test/enforcement/world"
 )
@@ -63,7 +64,7 @@ type Verdict struct {
 	Status int
 	// Reason and Body are those of a refusal, to the letter; Type is its media type.
 	Reason, Body, Type string
-	// Challenged tells whether the answer says how to log in.
+	// Challenged tells whether the answer says how to log in, and nothing more.
 	Challenged bool
 	// Reaches tells whether the request gets to the model.
 	Reaches bool
@@ -90,27 +91,59 @@ func (c Case) Run(ctx context.Context, s *Side) (world.Answer, []Problem, error)
 	return answer, slices.Concat(c.Want(s).compare(answer), leaks(request, answer)), nil
 }
 
+// RunAtOnce sends as many requests of a case at the same time, and returns what is not
+// as it must be with the answers.
+func (c Case) RunAtOnce(ctx context.Context, s *Side, n int) (answers []world.Answer, all []Problem, err error) {
+	answers, found, failed := make([]world.Answer, n), make([][]Problem, n), make([]error, n)
+	err = c.meanwhile(ctx, s, func() error {
+		var wg sync.WaitGroup
+		for i := range n {
+			wg.Go(func() {
+				var request world.Request
+				request, answers[i], failed[i] = c.send(ctx, s)
+				found[i] = slices.Concat(c.Want(s).compare(answers[i]), leaks(request, answers[i]))
+			})
+		}
+		wg.Wait()
+		return errors.Join(failed...)
+	})
+	return answers, slices.Concat(found...), err
+}
+
 // ask sends the request under the circumstances of the case.
-func (c Case) ask(ctx context.Context, s *Side) (_ world.Request, _ world.Answer, err error) {
-	meanwhile := c.While
-	if c.Instead != nil {
-		meanwhile = func(ctx context.Context, s *Side) (func() error, error) {
-			return s.Tenant.Impersonate(ctx, c.Instead(s))
-		}
-	}
-	if meanwhile != nil {
-		back, failed := meanwhile(ctx, s)
-		if failed != nil {
-			return world.Request{}, world.Answer{}, failed
-		}
-		defer func() { err = errors.Join(err, back()) }()
-	}
+func (c Case) ask(ctx context.Context, s *Side) (request world.Request, answer world.Answer, err error) {
+	err = c.meanwhile(ctx, s, func() (err error) {
+		request, answer, err = c.send(ctx, s)
+		return err
+	})
+	return request, answer, err
+}
+
+func (c Case) send(ctx context.Context, s *Side) (world.Request, world.Answer, error) {
 	request, err := c.Ask(ctx, s)
 	if err != nil {
 		return request, world.Answer{}, err
 	}
 	answer, err := s.world.Do(ctx, request)
 	return request, answer, err
+}
+
+// meanwhile does something under the circumstances of the case.
+func (c Case) meanwhile(ctx context.Context, s *Side, do func() error) (err error) {
+	while := c.While
+	if c.Instead != nil {
+		while = func(ctx context.Context, s *Side) (func() error, error) {
+			return s.Tenant.Impersonate(ctx, c.Instead(s))
+		}
+	}
+	if while != nil {
+		back, failed := while(ctx, s)
+		if failed != nil {
+			return failed
+		}
+		defer func() { err = errors.Join(err, back()) }()
+	}
+	return do()
 }
 
 // Holds tells whether the case is one of a tenant's.
@@ -135,7 +168,11 @@ func (v Verdict) compare(a world.Answer) []Problem {
 		all.differ("Content-Type", v.Type, media)
 	}
 	if v.Status == http.StatusUnauthorized {
-		all.differ("says how to log in", v.Challenged, a.Header.Get("WWW-Authenticate") != "")
+		var want []string
+		if v.Challenged {
+			want = []string{`Bearer realm="maas"`}
+		}
+		all.differ("WWW-Authenticate", want, a.Header.Values("WWW-Authenticate"))
 	}
 	if a.Reached != nil {
 		for name, want := range v.Headers {

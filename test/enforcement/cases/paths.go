@@ -37,7 +37,39 @@ func paths() []Case {
 			Ask: ask(func(s *Side) world.Request { return s.get(path) }),
 		})
 	}
-	return all
+	return append(all, lists()...)
+}
+
+// lists are requests that look as if they read the list of models. Only those that do
+// are not held against the caller's limits.
+func lists() []Case {
+	at := func(method, path string) askFunc {
+		return ask(func(s *Side) world.Request {
+			r := s.get(s.Models.Granite.Path()+path, world.Bearer(s.Keys.Olgas.Key)...)
+			r.Method = method
+			return r
+		})
+	}
+	held := func(want bool) func(*Side) Verdict {
+		return always(Verdict{Status: http.StatusOK, Reaches: true, Further: func(a world.Answer) error {
+			held := false
+			for _, check := range a.Decision.StepsOf("ratelimit-check") {
+				held = held || len(check.Limits) > 0
+			}
+			if held != want {
+				return fmt.Errorf("held against a limit: %t", held)
+			}
+			return nil
+		}})
+	}
+	return []Case{
+		{Name: "a valid key reads the list of models", Rows: []string{"B11"}, At: ModelRoute, Ask: at(http.MethodGet, "/v1/models"), Want: held(false)},
+		{Name: "a valid key writes to the list of models", Rows: []string{"B11"}, At: ModelRoute, Ask: at(http.MethodPost, "/v1/models"), Want: held(true)},
+		{
+			Name: "a valid key asks with a parameter of the path that is the list of models", Rows: []string{"B11"}, At: ModelRoute,
+			Ask: at(http.MethodPost, "/v1/chat/completions;/v1/models"), Want: held(true),
+		},
+	}
 }
 
 // disguised are requests for a place by another path: nobody does not get there, nor
