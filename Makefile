@@ -228,8 +228,8 @@ test-enforcement: $(TOOLS)/testreport build controlplane crds postgres gateway s
 	@hack/test.sh enforcement | $(TESTREPORT)
 
 .PHONY: test-long
-test-long: $(TOOLS)/testreport controlplane crds postgres ## Run property tests, fuzz targets, random sequences, crashes, chaos and revocations with full counts
-	@TEST_LONG_FRACTION=$(TEST_LONG_FRACTION) hack/test-long.sh property fuzz random crash chaos coherence | $(TESTREPORT)
+test-long: $(TOOLS)/testreport controlplane crds postgres engines ## Run property tests, fuzz targets, random sequences, crashes, chaos, revocations and many models with full counts
+	@TEST_LONG_FRACTION=$(TEST_LONG_FRACTION) hack/test-long.sh property fuzz random crash chaos coherence scale | $(TESTREPORT)
 
 .PHONY: fuzz
 fuzz: $(TOOLS)/testreport ## Run only the fuzz targets

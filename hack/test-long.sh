@@ -3,11 +3,11 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Runs property tests, fuzz targets, random sequences on a control plane, crashes,
-# chaos among tenants and revocations under load much longer than the quick suites do
-# and writes the events of "go test -json" to standard output, for testreport.
-# TEST_LONG_FRACTION=10 runs a tenth of the counts.
+# chaos among tenants, revocations under load and many models behind one gateway much
+# longer than the quick suites do and writes the events of "go test -json" to standard
+# output, for testreport. TEST_LONG_FRACTION=10 runs a tenth of the counts.
 #
-# Usage: hack/test-long.sh [property] [fuzz] [random] [crash] [chaos] [coherence]
+# Usage: hack/test-long.sh [property] [fuzz] [random] [crash] [chaos] [coherence] [scale]
 set -euo pipefail
 
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -74,9 +74,20 @@ coherence() {
 	go test -mod=readonly -json -count=1 -timeout 60m ./test/coherence -coherence.revocations="${revocations}"
 }
 
+# Authorino holds 10 MiB for each path of a model: the second run needs as much memory
+# as the first.
+scale() {
+	local run runs=("1 10,50,200,500" "3 10,50,200,300")
+	((fraction == 1)) || runs=("1 10,50")
+	for run in "${runs[@]}"; do
+		say "${run#* } models of ${run% *} paths behind one gateway"
+		go test -mod=readonly -json -count=1 -timeout 120m ./test/enforcement/scale -scale.paths="${run% *}" -scale.models="${run#* }"
+	done
+}
+
 for part in "$@"; do
 	case ${part} in
-	property | fuzz | random | crash | chaos | coherence) "${part}" ;;
+	property | fuzz | random | crash | chaos | coherence | scale) "${part}" ;;
 	*)
 		say "unknown part ${part}"
 		exit 2

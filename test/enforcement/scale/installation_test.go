@@ -20,6 +20,7 @@ import (
 
 	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
 	"github.com/opendatahub-io/maas-operator/test/engines"
+	"github.com/opendatahub-io/maas-operator/test/internal/scrape"
 	"github.com/opendatahub-io/maas-operator/test/stage"
 	"github.com/opendatahub-io/maas-operator/test/testenv"
 )
@@ -105,8 +106,28 @@ func (on *installation) refused() bool {
 			return on.tooLarge // The rest of the line is not written yet.
 		}
 		on.read += int64(len(line))
-		on.tooLarge = on.tooLarge || strings.Contains(line, "request is too large")
+		for _, by := range []string{"etcdserver: request is too large", "Request entity too large"} {
+			on.tooLarge = on.tooLarge || strings.Contains(line, by)
+		}
 	}
+}
+
+// warned tells whether the tenant warns of the size of its Gateway's configuration.
+func (on *installation) warned(ctx context.Context) func() (bool, error) {
+	return func() (bool, error) {
+		config := &v1alpha1.MaasTenantConfig{}
+		if err := on.Admin.Get(ctx, client.ObjectKey{Namespace: stage.TenantNamespace, Name: v1alpha1.DefaultTenantConfigName}, config); err != nil {
+			return false, err
+		}
+		c := meta.FindStatusCondition(config.Status.Conditions, string(v1alpha1.ConditionDegraded))
+		return c != nil && strings.Contains(c.Message, "EnvoyFilter "+stage.GatewayNamespace+"/kuadrant-"+stage.GatewayName), nil
+	}
+}
+
+// memoryOf is what an engine holds, in MiB.
+func memoryOf(ctx context.Context, metrics string) int {
+	GinkgoHelper()
+	return int(must(scrape.Get(ctx, metrics)).Sum("process_resident_memory_bytes")) >> 20
 }
 
 // say adds the last words of the engines to the report of a spec that failed.
