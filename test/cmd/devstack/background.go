@@ -99,10 +99,14 @@ func (c *config) stopServiceCommand() *cobra.Command {
 		if !stopped || err != nil {
 			return err
 		}
-		_, err = fmt.Fprint(out, `Its Pods are as on a node that lost its power. The gateway lets nobody in until it
+		admitted := "nobody"
+		if s.state.Engines {
+			admitted = "only whom Authorino remembers"
+		}
+		_, err = fmt.Fprintf(out, `Its Pods are as on a node that lost its power. The gateway lets %s in until it
 is served again. Run a build of your own in its place, as the Deployments say:
   bin/devstack start-maas-api --maas-api-binary bin/maas-api
-`)
+`, admitted)
 		return err
 	})
 }

@@ -124,13 +124,13 @@ func (s *stack) hold(ctx context.Context, engine interface {
 	}()
 }
 
-// reason is an error with why the context ended, if somebody said so.
+// reason is why the context ended, if that is what an error comes from and somebody
+// said why; otherwise it is the error.
 func reason(ctx context.Context, err error) error {
-	cause := context.Cause(ctx)
-	if cause == nil || errors.Is(err, cause) || errors.Is(cause, context.Canceled) || errors.Is(cause, context.DeadlineExceeded) {
-		return err
+	if cause := context.Cause(ctx); cause != nil && errors.Is(err, context.Canceled) {
+		return cause
 	}
-	return errors.Join(cause, err)
+	return err
 }
 
 // recorder writes an engine down as soon as it has a process.

@@ -33,6 +33,9 @@ const (
 	othersModel = "/llm/coder/v1/models"
 )
 
+// trialTokens is what the quota of the trial gives per minute, some requests' worth.
+const trialTokens = 20
+
 // examples show each answer of the engines. Those of one person build on each other.
 func examples() []example {
 	return []example{
@@ -43,7 +46,7 @@ func examples() []example {
 		{trialName + " with a token of his, after logging in at the provider", `BOB="$(bin/oidc-provider token --issuer "$MAAS_ISSUER" --connect "$MAAS_PROVIDER" --cacert "$MAAS_CA" --client ` + clientID + ` --user ` + trialName + `)"
 curl -K "$MAAS_CURL" -i ` + chatURL + ` -H "Authorization: Bearer $BOB" \
   ` + chatBody, []string{"200"}},
-		{trialName + " again and again, who has 20 tokens per minute", `for i in 1 2 3 4 5; do
+		{fmt.Sprintf("%s again and again, who has %d tokens per minute", trialName, trialTokens), `for i in 1 2 3 4 5; do
   curl -K "$MAAS_CURL" -o /dev/null -w '%{http_code}\n' ` + chatURL + ` -H "Authorization: Bearer $BOB" \
     ` + chatBody + `
 done`, []string{"200", "429"}},

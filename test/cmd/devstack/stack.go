@@ -153,10 +153,10 @@ func (s *stack) attach() error {
 	if s.state, err = s.layout.readState(); err != nil {
 		return err
 	}
-	s.engines = s.state.Engines
 	if s.env, err = testenv.Attach(s.layout.controlPlane()); err != nil {
 		return fmt.Errorf("%w: start the stack with `make up`", err)
 	}
+	s.engines = s.state.Engines // Only up and run are told.
 	return nil
 }
 

@@ -5,6 +5,7 @@ package e2e
 
 import (
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 
@@ -66,6 +67,49 @@ var _ = Describe("devstack run", Serial, func() {
 		Eventually(session).WithTimeout(commandTimeout).Should(gexec.Exit())
 		Expect(session.ExitCode()).NotTo(BeZero())
 		Expect(string(session.Err.Contents())).To(ContainSubstring("interrupted"))
+		Expect(processesOf(dir)).To(BeEmpty())
+	})
+})
+
+var _ = Describe("devstack run --engines", Serial, func() {
+	It("is answered by the real Kuadrant and Authorino as the example requests say", func() {
+		dir := dataDir()
+		out := succeed(devstack(dir, "run", "--engines", "--once"))
+		Expect(processesOf(dir)).To(BeEmpty())
+
+		By("showing how to send them")
+		Expect(out).To(ContainSubstring("bin/oidc-provider token --issuer"))
+		Expect(out).To(MatchRegexp(`AuthPolicy +llm/maas-auth-granite +Enforced`))
+		Expect(out).To(MatchRegexp(`TokenRateLimitPolicy +llm/maas-trlp-granite +Enforced`))
+		Expect(out).To(MatchRegexp(`chat +200 .*usage: `))
+		Expect(out).NotTo(ContainSubstring("COUNTS NO TOKENS"))
+
+		By("sending them")
+		_, got, found := strings.Cut(out, "What came of these requests:")
+		Expect(found).To(BeTrue())
+		for _, want := range []string{
+			`nobody +401 +401`, `alice with her API key +200 +200`, `the same key .+ 403 +403`,
+			`bob with a token .+ 200 +200`, `bob again and again, .+ 200, 429 +200(, 200)*(, 429)+`,
+		} {
+			Expect(got).To(MatchRegexp(`(?m)^ +` + want + `$`))
+		}
+		Expect(out).NotTo(Or(MatchRegexp(`sk-oai-\w+_\w`), MatchRegexp(`eyJ\w+\.eyJ`)), "no key and no token is shown")
+	})
+
+	It("ends when an engine does, and tells what that said last", func() {
+		dir := dataDir()
+		session := devstack(dir, "run", "--engines")
+		Eventually(session.Out).WithTimeout(commandTimeout).Should(gbytes.Say("Press Ctrl-C"), func() string {
+			return string(session.Err.Contents())
+		})
+		for _, name := range []string{"kuadrant-operator", "authorino", "oidc-provider", "names"} {
+			Expect(status(dir)[name].state).To(Equal("running"), name)
+		}
+		pid, err := strconv.Atoi(status(dir)["authorino"].pid)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(syscall.Kill(pid, syscall.SIGKILL)).To(Succeed())
+		Eventually(session).WithTimeout(commandTimeout).Should(gexec.Exit(1))
+		Expect(string(session.Err.Contents())).To(MatchRegexp(`authorino ended on its own; from .*/authorino\.log:\n.*"logger":"authorino"`))
 		Expect(processesOf(dir)).To(BeEmpty())
 	})
 })
