@@ -15,6 +15,7 @@ import (
 	inferencev1alpha1 "github.com/opendatahub-io/maas-operator/api/inference/v1alpha1"
 	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
 	"github.com/opendatahub-io/maas-operator/controllers/trigger"
+	"github.com/opendatahub-io/maas-operator/internal/kuadrant"
 )
 
 // all is every tenant: for what concerns the installation.
@@ -57,19 +58,17 @@ func ofOperand(_ context.Context, object client.Object) ([]types.NamespacedName,
 	return in(namespace), nil
 }
 
-// ofPolicy is the config that a policy was made for, or the tenants whose Gateway has
-// an AuthPolicy of an earlier release.
+// ofPolicy is the config that a policy was made for, or the tenants on whose Gateway
+// somebody else has put one, an earlier release for example.
 func (r *Reconciler) ofPolicy(ctx context.Context, object client.Object) ([]types.NamespacedName, error) {
-	if !former(object) {
-		return ofOperand(ctx, object)
-	}
 	policy, ok := object.(*unstructured.Unstructured)
-	if !ok || targetGateway(policy) == "" {
-		return nil, nil
+	keys, err := ofOperand(ctx, object)
+	if err != nil || !ok || len(keys) > 0 || kuadrant.TargetGateway(policy) == "" {
+		return keys, err
 	}
 	gateway := &gwapiv1.Gateway{}
 	gateway.SetNamespace(policy.GetNamespace())
-	gateway.SetName(targetGateway(policy))
+	gateway.SetName(kuadrant.TargetGateway(policy))
 	return r.ofGateway(ctx, gateway)
 }
 

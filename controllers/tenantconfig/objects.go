@@ -32,7 +32,8 @@ import (
 
 // guard writes the policies of the Gateway itself, whatever else is missing: from the
 // moment the Gateway is the tenant's, it lets nobody in whom no policy admits. What the
-// user has to correct first, such as the provider, does not hold them up.
+// user has to correct first, such as the provider, does not hold them up. Only a policy
+// of an earlier release does, see [Reconciler.succeed].
 func (r *Reconciler) guard(ctx context.Context, s *scope) error {
 	if s.gateway == nil {
 		return nil
@@ -43,7 +44,10 @@ func (r *Reconciler) guard(ctx context.Context, s *scope) error {
 	if _, user := apperr.AsUser(err); err != nil && !user {
 		return s.unbuildable(err)
 	}
-	requests := out.Guard
+	if err := r.succeed(ctx, s); err != nil {
+		return err
+	}
+	requests := s.unheld(out.Guard)
 	if unread == nil { // The phase that computes the rest says so.
 		requests = slices.Concat(requests, s.standing(out.Access()))
 	}
@@ -78,7 +82,7 @@ func (r *Reconciler) compute(ctx context.Context, s *scope) (err error) {
 	for _, w := range out.Warnings {
 		s.warn(w.Reason, w.Message)
 	}
-	s.objects = r.render(s, slices.Concat(out.Guard, out.Workload))
+	s.objects = r.render(s, slices.Concat(s.unheld(out.Guard), out.Workload))
 	return nil
 }
 

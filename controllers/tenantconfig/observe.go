@@ -6,6 +6,7 @@ package tenantconfig
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -22,8 +23,11 @@ import (
 )
 
 // observe looks at what became of what was written, as it was last seen.
-func (r *Reconciler) observe(_ context.Context, s *scope) error {
-	var err error
+func (r *Reconciler) observe(ctx context.Context, s *scope) error {
+	err := r.usurped(ctx, s)
+	if err != nil {
+		return err
+	}
 	if s.facts.Deployment, err = s.deployment(); err != nil {
 		return err
 	}
@@ -139,6 +143,10 @@ const busy = "Kuadrant does not enforce all policies of maas-api and of its Gate
 // they are written.
 func (r *Reconciler) policies(s *scope) tenantstatus.Observation {
 	result := works()
+	if s.predecessor != "" {
+		result = waits("%s of an earlier release guards the Gateway until Kuadrant enforces the AuthPolicies of maas-api and of all models behind it; then %s takes its place. If it lasts, look at the status of those policies and at Kuadrant.",
+			s.predecessor, s.input.Tenant.GatewayDefaultAuth())
+	}
 	for _, object := range s.objects {
 		if !guarding(object.GroupVersionKind().GroupKind()) {
 			continue
@@ -152,7 +160,11 @@ func (r *Reconciler) policies(s *scope) tenantstatus.Observation {
 		}
 		readiness := kuadrant.ReadinessOf(live, r.Clock.Now())
 		switch {
-		case readiness.Enforced, targetGateway(live) != "" && kuadrant.Overridden(live):
+		case len(s.usurpers[apply.InventoryOf(object)[0]]) > 0:
+			result = refuses("%s", s.outdone(object))
+		case readiness.Enforced && kuadrant.TargetGateway(live) == "" && kuadrant.Displaced(live):
+			result = refuses("Kuadrant enforces %s on a part of its route only, and policies of others on the rest. Delete or retarget them.", nameOf(live))
+		case readiness.Enforced, kuadrant.TargetGateway(live) != "" && kuadrant.Overridden(live):
 		case readiness.Waiting:
 			if result.State == metav1.ConditionTrue {
 				result = waits(busy)
@@ -170,13 +182,13 @@ func (r *Reconciler) policies(s *scope) tenantstatus.Observation {
 	return result
 }
 
-// targetGateway is the Gateway that a policy is attached to; empty when it is attached
-// to something else.
-func targetGateway(policy *unstructured.Unstructured) string {
-	kind, _, _ := unstructured.NestedString(policy.Object, "spec", "targetRef", "kind")
-	name, _, _ := unstructured.NestedString(policy.Object, "spec", "targetRef", "name")
-	if kind != gateways.GroupKind.Kind {
-		return ""
+// outdone says that policies of others guard the Gateway in the place of one of the
+// operator's.
+func (s *scope) outdone(object *unstructured.Unstructured) string {
+	usurpers := s.usurpers[apply.InventoryOf(object)[0]]
+	names := make([]string, 0, len(usurpers))
+	for _, u := range usurpers {
+		names = append(names, nameOf(u))
 	}
-	return name
+	return fmt.Sprintf("Kuadrant enforces %s on the Gateway in the place of %s, on every route without a policy of its own. Delete or retarget it.", strings.Join(names, ", "), nameOf(object))
 }

@@ -113,6 +113,11 @@ func TestAPolicyIsJudgedAsItStands(t *testing.T) {
 		p.Object["status"] = map[string]any{"observedGeneration": int64(2), "conditions": []any{judged("Accepted", "True", "Accepted"), judged("Enforced", enforced, reason)}}
 		return p
 	}
+	partly := func(p *unstructured.Unstructured) *unstructured.Unstructured {
+		judged := p.Object["status"].(map[string]any)["conditions"].([]any)
+		judged[1].(map[string]any)["message"] = "AuthPolicy has been partially enforced"
+		return p
+	}
 	for name, test := range map[string]struct {
 		live    *unstructured.Unstructured
 		want    metav1.ConditionStatus
@@ -120,6 +125,7 @@ func TestAPolicyIsJudgedAsItStands(t *testing.T) {
 	}{
 		"enforced":                   {policy(2, "True", "Enforced"), metav1.ConditionTrue, false},
 		"changed since":              {policy(3, "True", "Enforced"), metav1.ConditionUnknown, false},
+		"enforced on a part only":    {partly(policy(2, "True", "Enforced")), metav1.ConditionFalse, false},
 		"unknown for a moment":       {policy(2, "False", "Unknown"), metav1.ConditionUnknown, true},
 		"refused":                    {policy(2, "False", "Overridden"), metav1.ConditionFalse, false},
 		"another controller owns it": {nil, metav1.ConditionFalse, false},

@@ -252,7 +252,7 @@ func (r *Reconciler) orphaned(ctx context.Context, ref apply.Ref) (bool, error) 
 		if err != nil || policy == nil {
 			return false, err
 		}
-		target := targetGateway(policy)
+		target := kuadrant.TargetGateway(policy)
 		if target == "" {
 			return false, nil
 		}

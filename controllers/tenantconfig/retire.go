@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -20,9 +21,9 @@ import (
 	"github.com/opendatahub-io/maas-operator/internal/kuadrant"
 )
 
-// retire removes the AuthPolicy that an earlier release put on the tenant's Gateway.
-// Kuadrant enforces one of two policies on one Gateway: as long as that is the former
-// one, it admits whom it always admitted. What could not be removed is tried again.
+// retire removes the AuthPolicy that an earlier release put on the tenant's Gateway,
+// once the tenant's own are in force in its place. What could not be removed is tried
+// again.
 func (r *Reconciler) retire(ctx context.Context, s *scope) error {
 	for _, key := range r.Tenants.Settings.FormerGatewayAuth(s.input.Tenant.Gateway) {
 		policy, err := fetch.Optional(ctx, r.Client, key, kuadrant.New(kuadrant.AuthPolicy))
@@ -47,7 +48,7 @@ func (r *Reconciler) retireOne(ctx context.Context, s *scope, key types.Namespac
 			nameOf(policy), v1alpha1.AnnotationManaged, s.input.Tenant.GatewayDefaultAuth()))
 		return nil
 	}
-	if policy.GetDeletionTimestamp() != nil || !r.replaced(s) {
+	if policy.GetDeletionTimestamp() != nil || !r.replaced(s, policy) {
 		return nil // Both are watched.
 	}
 	ctrl.LoggerFrom(ctx).Info("Removing the AuthPolicy of an earlier release", "object", key)
@@ -64,25 +65,28 @@ func former(policy client.Object) bool {
 	return labels[v1alpha1.LabelManagedBy] == v1alpha1.ManagedByValue && labels[v1alpha1.LabelPartOf] == v1alpha1.PartOfGatewayAuth
 }
 
-// replaced tells whether Kuadrant has taken in the AuthPolicies of the Gateway and of
-// maas-api as they stand now, so that they protect what they are for as soon as nothing
-// overrides them.
-func (r *Reconciler) replaced(s *scope) bool {
+// replaced tells whether Kuadrant enforces the AuthPolicies of the Gateway and of
+// maas-api as they stand now. That of the Gateway may be overridden, by policies of
+// routes; each of them may be by the former one, if that has overrides.
+func (r *Reconciler) replaced(s *scope, policy *unstructured.Unstructured) bool {
 	found := 0
 	for _, object := range s.objects {
 		if object.GroupVersionKind() != kuadrant.AuthPolicy {
 			continue
 		}
 		found++
-		live := s.live[apply.InventoryOf(object)[0]]
+		ref := apply.InventoryOf(object)[0]
+		live := s.live[ref]
 		if !equality.Semantic.DeepEqual(target(live), target(object)) {
 			return false // Somebody manages it by hand, for something else.
 		}
-		if !kuadrant.ReadinessOf(live, r.Clock.Now()).Enforced && !kuadrant.Overridden(live) {
+		foreign := slices.ContainsFunc(s.usurpers[ref], func(u *unstructured.Unstructured) bool { return u.GetName() != policy.GetName() })
+		meant := kuadrant.Overridden(live) && !foreign && (kuadrant.TargetGateway(live) != "" || kuadrant.Overrides(policy))
+		if !meant && !kuadrant.ReadinessOf(live, r.Clock.Now()).Enforced {
 			return false
 		}
 	}
-	return found > 0
+	return found > 0 && s.predecessor == ""
 }
 
 // target is what a policy is attached to; nil when that cannot be told.

@@ -42,6 +42,12 @@ type scope struct {
 	live   map[apply.Ref]*unstructured.Unstructured
 	// unguarded holds when an AuthPolicy that a route needs is another controller's.
 	unguarded bool
+	// predecessor is the AuthPolicy of an earlier release for which the one of the
+	// Gateway waits; empty when it does not.
+	predecessor string
+	// usurpers are the policies of others that are in force in the place of one of the
+	// Gateway's.
+	usurpers map[apply.Ref][]*unstructured.Unstructured
 	// facts are what the status will say.
 	facts tenantstatus.Facts
 
@@ -63,6 +69,7 @@ func newScope(config *v1alpha1.MaasTenantConfig) *scope {
 	return &scope{
 		config: config, before: config.DeepCopy(),
 		placed: map[apply.Ref]bool{}, live: map[apply.Ref]*unstructured.Unstructured{}, served: map[string]bool{},
+		usurpers: map[apply.Ref][]*unstructured.Unstructured{},
 		facts: tenantstatus.Facts{
 			Generation: config.Generation, Phase: config.Status.Phase, Previous: config.DeepCopy().Status.Conditions,
 		},
