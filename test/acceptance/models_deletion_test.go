@@ -23,6 +23,14 @@ func (w world) guarded(model types.NamespacedName) {
 	Eventually(func() bool { return w.authPolicyOf(model) != nil && w.limitPolicy(model) != nil }).Should(BeTrue(), "%s has no policies", model)
 }
 
+// unguarded waits until a model has no policies: what was written while it went is
+// removed when it has gone.
+func (w world) unguarded(model types.NamespacedName) {
+	GinkgoHelper()
+	Eventually(w.authPolicyOf).WithArguments(model).Should(BeNil())
+	Eventually(w.limitPolicy).WithArguments(model).Should(BeNil())
+}
+
 // annotate sets the opt-out annotation of a generated policy.
 func (w world) annotate(policy *unstructured.Unstructured, managed string) {
 	GinkgoHelper()
@@ -40,8 +48,7 @@ var _ = Describe("Deleting a model", func() {
 		w.annotate(w.authPolicyOf(granite), "true")
 
 		w.removeAll(w.modelRef(granite))
-		Expect(w.authPolicyOf(granite)).To(BeNil())
-		Expect(w.limitPolicy(granite)).To(BeNil())
+		w.unguarded(granite)
 		Expect(on.Admin.Get(w.ctx, granite, builder.ModelServer(w.namespace, "granite"))).To(Succeed())
 		Eventually(w.phase(policy)).Should(Equal(v1alpha1.PhaseFailed))
 		Eventually(w.phase(paid)).Should(Equal(v1alpha1.PhaseFailed))
@@ -56,7 +63,7 @@ var _ = Describe("Deleting a model", func() {
 
 		w.removeAll(w.modelRef(granite))
 		Expect(w.authPolicyOf(granite)).NotTo(BeNil())
-		Expect(w.limitPolicy(granite)).To(BeNil())
+		Eventually(w.limitPolicy).WithArguments(granite).Should(BeNil())
 		Eventually(w.reported(granite)).Should(ContainElement("Warning OptedOut"))
 	})
 
@@ -80,7 +87,7 @@ var _ = Describe("Deleting a model", func() {
 		w.guarded(granite)
 		w.removeAll(route, server)
 		w.removeAll(w.modelRef(granite))
-		Expect(w.authPolicyOf(granite)).To(BeNil())
+		w.unguarded(granite)
 	})
 })
 
