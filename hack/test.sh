@@ -17,7 +17,14 @@ status=0
 # packages N runs the tests of packages, N at a time: most of them start a control
 # plane. Suites keep no state between runs, but their servers read files that go's
 # test cache does not know of: -count=1.
-packages() { go test -mod=readonly -json -count=1 -p "$1" -timeout 20m "${@:2}" || status=$?; }
+packages() { go test -mod=readonly -json -count=1 -p "$1" -timeout "${timeout}" "${@:2}" || status=$?; }
+
+# For a package. To miss each rule of the generated policies takes 20 minutes on two
+# cores to themselves, and much longer on busy ones.
+timeout=20m
+if [[ $* == enforcement ]]; then
+	timeout=90m
+fi
 
 # Suites with the real engines of the gateway, which carry out policies.
 enforcement='/test/(engines|enforcement(/.+)?)$'
