@@ -263,12 +263,12 @@ build_program() {
 
 build_gateway() {
 	build_program gateway gateway-standin "stand-in for a gateway" \
-		"go.mod go.sum gateway" hack_build ./gateway
+		"go.mod go.sum gateway loopback" hack_build ./gateway
 }
 
 build_nsrun() {
 	build_program nsrun nsrun "program that runs others in a network namespace" \
-		"go.mod go.sum nsrun" hack_build ./nsrun
+		"go.mod go.sum nsrun loopback" hack_build ./nsrun
 }
 
 build_sim() {

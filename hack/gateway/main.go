@@ -40,6 +40,8 @@ import (
 	authv3 "github.com/envoyproxy/go-control-plane/envoy/service/auth/v3"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/opendatahub-io/maas-operator/hack/loopback"
 )
 
 const intro = `gateway-standin plays the gateway in front of maas-api and the models, on one
@@ -173,12 +175,8 @@ func (s settings) complete() error {
 
 // onlyLoopback refuses addresses that others can reach.
 func onlyLoopback(what, address string) error {
-	host, _, err := net.SplitHostPort(address)
-	if err != nil {
-		return fmt.Errorf("%s %q is no address: write 127.0.0.1:<port>", what, address)
-	}
-	if ip := net.ParseIP(host); ip == nil || !ip.IsLoopback() {
-		return fmt.Errorf("%s %q is no loopback address: a stand-in must not be reachable from elsewhere", what, address)
+	if err := loopback.Check(address); err != nil {
+		return fmt.Errorf("%s %w", what, err)
 	}
 	return nil
 }

@@ -18,6 +18,8 @@ import (
 	"os"
 	"strconv"
 	"strings"
+
+	"github.com/opendatahub-io/maas-operator/hack/loopback"
 )
 
 const intro = `nsrun runs a program in a network namespace of its own: it has nothing but a
@@ -121,7 +123,7 @@ func (r *routes) Set(text string) error {
 		return fmt.Errorf("%q is no pair of addresses: write 127.0.0.1:<port>=127.0.0.1:<port>", text)
 	}
 	for _, address := range []string{from, to} {
-		if err := onlyLoopback(address); err != nil {
+		if err := servable(address); err != nil {
 			return err
 		}
 	}
@@ -129,14 +131,15 @@ func (r *routes) Set(text string) error {
 	return nil
 }
 
-// onlyLoopback refuses addresses that others can reach or that name no port.
-func onlyLoopback(address string) error {
-	host, port, err := net.SplitHostPort(address)
-	if err != nil {
-		return fmt.Errorf("%q is no address: write 127.0.0.1:<port>", address)
+// servable refuses addresses that others can reach, that name no port, or that no
+// network namespace made here has.
+func servable(address string) error {
+	if err := loopback.Check(address); err != nil {
+		return err
 	}
-	if ip := net.ParseIP(host); ip == nil || ip.To4() == nil || !ip.IsLoopback() {
-		return fmt.Errorf("%q is no loopback address of IPv4: what runs here must not be reachable from elsewhere", address)
+	host, port, _ := net.SplitHostPort(address)
+	if net.ParseIP(host).To4() == nil {
+		return fmt.Errorf("%q is no loopback address of IPv4, and IPv6 is not set up", address)
 	}
 	if number, err := strconv.ParseUint(port, 10, 16); err != nil || number == 0 {
 		return fmt.Errorf("%q has no port that can be served", address)

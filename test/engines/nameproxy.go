@@ -15,6 +15,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/opendatahub-io/maas-operator/test/internal/relay"
 )
 
 const (
@@ -139,7 +141,8 @@ func (p *NameProxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		p.forget(here, there)
 		return
 	}
-	p.carry(here, io.MultiReader(io.LimitReader(buffered, int64(buffered.Reader.Buffered())), here), there)
+	defer p.forget(here, there)
+	relay.Carry(here, io.MultiReader(io.LimitReader(buffered, int64(buffered.Reader.Buffered())), here), there)
 }
 
 // find returns where a name is served.
@@ -183,26 +186,5 @@ func (p *NameProxy) forget(ends ...net.Conn) {
 	for _, end := range ends {
 		_ = end.Close()
 		delete(p.open, end)
-	}
-}
-
-// carry copies in both directions until both ends have finished, or one of them failed.
-func (p *NameProxy) carry(here net.Conn, said io.Reader, there net.Conn) {
-	defer p.forget(here, there)
-	var both sync.WaitGroup
-	both.Go(func() { pour(there, said, here) })
-	both.Go(func() { pour(here, there, there) })
-	both.Wait()
-}
-
-// pour copies from one end to the other, and says when that was all.
-func pour(to net.Conn, from io.Reader, end net.Conn) {
-	if _, err := io.Copy(to, from); err != nil {
-		_ = to.Close()
-		_ = end.Close()
-		return
-	}
-	if half, ok := to.(interface{ CloseWrite() error }); ok {
-		_ = half.CloseWrite()
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"net"
 	"sync"
@@ -19,6 +18,7 @@ import (
 	corelisters "k8s.io/client-go/listers/core/v1"
 	discoverylisters "k8s.io/client-go/listers/discovery/v1"
 
+	"github.com/opendatahub-io/maas-operator/test/internal/relay"
 	"github.com/opendatahub-io/maas-operator/test/testenv"
 )
 
@@ -127,21 +127,7 @@ func (n *network) forward(ctx context.Context, from net.Conn, s ServicePort) {
 	}
 	defer func() { _ = to.Close() }()
 	defer n.keep(from, to)()
-	var both sync.WaitGroup
-	both.Go(func() { stream(to, from) })
-	both.Go(func() { stream(from, to) })
-	both.Wait()
-}
-
-// stream copies until one side has no more to say, and lets the other know.
-func stream(to, from net.Conn) {
-	_, err := io.Copy(to, from)
-	tcp, ok := to.(*net.TCPConn)
-	if err != nil || !ok {
-		_, _ = from.Close(), to.Close()
-		return
-	}
-	_ = tcp.CloseWrite()
+	relay.Carry(from, from, to)
 }
 
 // keep notes connections that shall end with the network, and returns what forgets
