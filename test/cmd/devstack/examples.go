@@ -76,34 +76,42 @@ func (s *stack) awaitExamples(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	v := s.visited
-	defer v.close()
-	models := v.endpoint + "/v1/models"
+	defer s.visited.close()
 	var last error
 	err = poll(ctx, admitTimeout, admitPoll, func(ctx context.Context) (bool, error) {
-		var executed engineGateway
-		_, last = v.do(ctx, request{method: http.MethodGet, url: "http://" + s.state.Addresses[t.gatewayAdmin()] + "/config", want: http.StatusOK}, &executed)
-		if last == nil {
-			last = s.upToDate(ctx, t, executed)
-		}
-		for _, r := range []request{
-			{url: models, want: http.StatusUnauthorized},
-			{url: models, credential: v.key, want: http.StatusOK},
-			{url: v.gateway + othersModel, credential: v.key, want: http.StatusForbidden},
-			{url: models, credential: token, want: http.StatusOK},
-		} {
-			if last != nil {
-				break
-			}
-			r.method = http.MethodGet
-			_, last = v.do(ctx, r, nil)
-		}
+		last = s.rehearse(ctx, t, token)
 		return last == nil, nil
 	})
 	if err != nil && last != nil && ctx.Err() == nil {
 		return errors.Join(err, last)
 	}
 	return err
+}
+
+// rehearse tells what of the examples would not come out yet.
+func (s *stack) rehearse(ctx context.Context, t *site, token string) error {
+	v := s.visited
+	var executed engineGateway
+	_, err := v.do(ctx, request{method: http.MethodGet, url: "http://" + s.state.Addresses[t.gatewayAdmin()] + "/config", want: http.StatusOK}, &executed)
+	if err != nil {
+		return err
+	}
+	if err := s.upToDate(ctx, t, executed); err != nil {
+		return err
+	}
+	models := v.endpoint + "/v1/models"
+	for _, r := range []request{
+		{url: models, want: http.StatusUnauthorized},
+		{url: models, credential: v.key, want: http.StatusOK},
+		{url: v.gateway + othersModel, credential: v.key, want: http.StatusForbidden},
+		{url: models, credential: token, want: http.StatusOK},
+	} {
+		r.method = http.MethodGet
+		if _, err := v.do(ctx, r, nil); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // sendExamples does what the examples say, in a shell, and fails when something else
