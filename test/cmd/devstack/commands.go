@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"time"
@@ -121,6 +122,11 @@ func run(ctx context.Context, s *stack, out io.Writer, once bool) (err error) {
 		return err
 	}
 	defer unlock()
+	if once && s.engines {
+		if _, err := exec.LookPath("curl"); err != nil {
+			return fmt.Errorf("send the example requests: install curl, or leave ONCE=1 out: %w", err)
+		}
+	}
 	if err := s.layout.clear(); err != nil {
 		return err
 	}
