@@ -91,7 +91,7 @@ var _ = Describe("A foreign AuthPolicy on a model's route (9.4.84, A33)", func()
 		}
 	}
 
-	It("is reported by name while it is there, also when it comes later, and does no harm to the phase", func(ctx SpecContext) {
+	It("is reported by name while it is there, also when it comes later", func(ctx SpecContext) {
 		w := newWorld(ctx)
 		policy := w.authPolicy("everyone", w.model("granite")).Obj()
 		w.create(policy)
@@ -104,6 +104,24 @@ var _ = Describe("A foreign AuthPolicy on a model's route (9.4.84, A33)", func()
 		Expect(on.Admin.Delete(w.ctx, one)).To(Succeed())
 		Expect(on.Admin.Delete(w.ctx, two)).To(Succeed())
 		Eventually(conflict(w, policy)).Should(HaveField("Status", metav1.ConditionFalse))
+	})
+
+	It("is enforced when it is newer, and the model and its auth policies say so until it is gone", func(ctx SpecContext) {
+		w := newWorld(ctx)
+		model := w.model("granite")
+		policy, paid := w.authPolicy("everyone", model).Obj(), w.subscription("gold").Limit(model, 5, "1m").Obj()
+		w.create(policy, paid)
+		Eventually(w.phase(policy)).Should(Equal(v1alpha1.PhaseActive))
+		Eventually(w.phase(paid)).Should(Equal(v1alpha1.PhaseActive))
+		rogue := w.rogue("rogue", "HTTPRoute", "granite")
+		w.create(rogue)
+		Eventually(w.modelCondition(model, v1alpha1.ConditionPoliciesApplied)).Should(And(HaveField("Status", metav1.ConditionFalse),
+			HaveField("Reason", string(v1alpha1.ReasonOverridden)), HaveField("Message", ContainSubstring("Delete or retarget: AuthPolicy "+w.namespace+"/rogue."))))
+		Eventually(w.phase(policy)).Should(Equal(v1alpha1.PhaseDegraded))
+		Eventually(conflict(w, policy)).Should(HaveField("Status", metav1.ConditionTrue))
+		Expect(on.Admin.Delete(w.ctx, rogue)).To(Succeed())
+		Eventually(w.modelCondition(model, v1alpha1.ConditionPoliciesApplied)).Should(HaveField("Status", metav1.ConditionTrue))
+		Eventually(w.phase(policy)).Should(Equal(v1alpha1.PhaseActive))
 	})
 
 	It("is none when it targets another route or the Gateway", func(ctx SpecContext) {

@@ -228,5 +228,5 @@ func DescribeConflicts(foreign []types.NamespacedName) string {
 		names = append(names, key.String())
 	}
 	slices.Sort(names)
-	return fmt.Sprintf("Other AuthPolicies target the route of a model, and the gateway enforces only one of them. Delete or retarget: %s.", strings.Join(names, ", "))
+	return fmt.Sprintf("Other AuthPolicies target the route of a model, and the gateway enforces only one of all there are, as a rule the newest: MaaSModelRef says whose. Delete or retarget: %s.", strings.Join(names, ", "))
 }
