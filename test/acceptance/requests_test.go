@@ -4,6 +4,8 @@
 package acceptance
 
 import (
+	"strings"
+
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	"k8s.io/apimachinery/pkg/types"
@@ -62,23 +64,24 @@ var _ = Describe("A request for a governed model", func() {
 		gold := w.subscription("gold").Limit(model, 1, "1m").Obj()
 		subscribed(gold)
 		const at = "/llm/granite"
-		for path, counts := range map[string]bool{
-			at + "/v1/chat/completions":              true,
-			at + "/v1/chat/completions?x=/v1/models": true,
-			at + "/v1/completions?/v1/models":        true,
-			at + "/v1/models/x":                      true,
-			at + "/v1/models":                        false,
-			at + "/v1/models?x=1":                    false,
-			at + "/v1/models?x=/v1/completions":      false,
+		for request, counts := range map[string]bool{
+			"POST " + at + "/v1/chat/completions":              true,
+			"POST " + at + "/v1/chat/completions?x=/v1/models": true,
+			"POST " + at + "/v1/completions?/v1/models":        true,
+			"GET " + at + "/v1/models/x":                       true,
+			"POST " + at + "/v1/models":                        true,
+			"GET " + at + "/v1/models":                         false,
+			"GET " + at + "/v1/models?x=1":                     false,
+			"GET " + at + "/v1/models?x=/v1/completions":       false,
 		} {
 			r := w.asking(token("anne", "engineers"))
-			r.Path = path
+			r.Method, r.Path, _ = strings.Cut(request, " ")
 			a := w.gateway(model).Serve(r)
 			Expect(a.Status).To(Equal(200))
 			if counts {
-				Expect(a.Counted).To(Equal(map[string][]any{"tokens-1-per-1m": {shortID(gold, model), "anne"}}), path)
+				Expect(a.Counted).To(Equal(map[string][]any{"tokens-1-per-1m": {shortID(gold, model), "anne"}}), request)
 			} else {
-				Expect(a.Counted).To(BeEmpty(), path)
+				Expect(a.Counted).To(BeEmpty(), request)
 			}
 		}
 	})
