@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -172,16 +173,34 @@ func TestAStartIsGivenUpWhenAnEngineEnds(t *testing.T) {
 
 func TestTheKeyIsAwaited(t *testing.T) {
 	t.Parallel()
-	var asked atomic.Int32
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if asked.Add(1) < 3 || r.Header.Get("Authorization") != "Bearer k" {
-			w.WriteHeader(http.StatusForbidden)
-		}
-	}))
-	t.Cleanup(server.Close)
-	v := &visit{caller: &caller{http: server.Client()}, endpoint: server.URL}
-	if err := v.awaitKey(t.Context(), "k"); err != nil || asked.Load() != 3 {
-		t.Errorf("after %d calls: %v, want that it waits for the third", asked.Load(), err)
+	for name, tc := range map[string]struct {
+		valid string
+		// calls are those it takes: two to maas-api that fail, then two refusals at the
+		// model.
+		calls int32
+	}{
+		"a valid key":   {`{"valid": true}`, 8},
+		"a revoked key": {`{"valid": false}`, 3},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var all, atModel atomic.Int32
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				switch n := all.Add(1); {
+				case n < 3:
+					panic(http.ErrAbortHandler)
+				case r.Method == http.MethodPost:
+					_, _ = io.WriteString(w, tc.valid)
+				case atModel.Add(1) < 3 || r.Header.Get("Authorization") != "Bearer k":
+					w.WriteHeader(http.StatusForbidden)
+				}
+			}))
+			t.Cleanup(server.Close)
+			v := &visit{caller: &caller{http: server.Client()}, endpoint: server.URL, service: server.URL}
+			if err := v.awaitKey(t.Context(), "k"); err != nil || all.Load() != tc.calls {
+				t.Errorf("after %d calls: %v, want %d", all.Load(), err, tc.calls)
+			}
+		})
 	}
 }
 

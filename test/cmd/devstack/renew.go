@@ -53,17 +53,17 @@ func (s *stack) renewKey(ctx context.Context) error {
 	return s.writeSettings(ctx, defaultTenant)
 }
 
-// awaitKey waits until the kept key works at the gateway: a maas-api that was just
-// started has yet to learn who may use what. A key that is not valid any more, or that
-// somebody keeps out, is nobody's to wait for.
+// awaitKey waits until the kept key works at the gateway: to a maas-api that was just
+// started the way has yet to open, and it has yet to learn who may use what. A key that
+// is not valid any more, or that somebody keeps out, is nobody's to wait for.
 func (s *stack) awaitKey(ctx context.Context) error {
 	if !s.callable() || s.state.alive(processGateway) == nil {
 		return nil
 	}
-	if valid, err := s.keyIsValid(ctx); err != nil || !valid {
-		return err
-	}
 	key, err := os.ReadFile(s.layout.keyFile())
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
 	if err != nil {
 		return fmt.Errorf("read the key: %w", err)
 	}
@@ -78,12 +78,15 @@ func (s *stack) awaitKey(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// awaitKey waits until the model is reached with a key, and returns what else happens
-// in the end.
+// awaitKey waits until the model is reached with a key, or that is not valid, and
+// returns what else happens in the end.
 func (v *visit) awaitKey(ctx context.Context, key string) error {
 	var last error
 	_ = poll(ctx, keyTimeout, admitPoll, func(ctx context.Context) (bool, error) { // The last answer tells more.
-		_, last = v.do(ctx, request{method: http.MethodGet, url: v.endpoint + "/v1/models", credential: key, want: http.StatusOK}, nil)
+		var valid bool
+		if valid, last = v.valid(ctx, key); last == nil && valid {
+			_, last = v.do(ctx, request{method: http.MethodGet, url: v.endpoint + "/v1/models", credential: key, want: http.StatusOK}, nil)
+		}
 		return last == nil, nil
 	})
 	return last
@@ -102,10 +105,15 @@ func (s *stack) keyIsValid(ctx context.Context) (bool, error) {
 		return false, err
 	}
 	defer v.close()
+	return v.valid(ctx, strings.TrimSpace(string(key)))
+}
+
+// valid asks maas-api about a key.
+func (v *visit) valid(ctx context.Context, key string) (bool, error) {
 	var reply struct{ Valid bool }
-	_, err = v.do(ctx, request{
+	_, err := v.do(ctx, request{
 		method: http.MethodPost, url: v.service + "/internal/v1/api-keys/validate", want: http.StatusOK,
-		body: map[string]any{"key": strings.TrimSpace(string(key))},
+		body: map[string]any{"key": key},
 	}, &reply)
 	return reply.Valid, err
 }
