@@ -30,6 +30,6 @@ func (c Configuration) Warning() (Warning, bool) {
 	}
 	percent := min(c.Bytes*10/MaxConfiguration, 10) * 10
 	return Warning{v1alpha1.ReasonGatewayConfigurationLarge, fmt.Sprintf(
-		"%s, which Kuadrant generates for the Gateway, has reached %d percent of the 1.5 MiB that a cluster stores of one object. Beyond that Kuadrant cannot change it any more, and still calls policies enforced: new models would be open to everybody, and changed limits would not count. Have tenants with Gateways of their own serve some of the models, or withdraw models that are not needed.",
+		"%s, which Kuadrant generates for the Gateway, has reached %d percent of the 1.5 MiB that a cluster stores of one object. Beyond that Kuadrant cannot change it any more, and still calls policies enforced: new models would be open to everybody, and changed limits would limit nobody. Have tenants with Gateways of their own serve some of the models, or withdraw models that are not needed.",
 		c.Object, percent)}, true
 }
