@@ -74,6 +74,7 @@ func (w *World) startAuthorino(ctx context.Context) error {
 	}
 	w.Authorino, err = engines.StartAuthorino(ctx, engines.AuthorinoOptions{
 		Kubeconfig: w.Stage.Env.Kubeconfig(), Proxy: w.Names.URL(), CAFile: authority, Dir: filepath.Join(w.dir, "authorino"), Out: w.log,
+		Args: w.options.AuthorinoArgs,
 	})
 	if err == nil {
 		w.onStop(w.Authorino.Stop)

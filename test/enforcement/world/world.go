@@ -55,6 +55,8 @@ type Options struct {
 	// KuadrantEnv are further settings of Kuadrant's operator, as NAME=value; of two the
 	// last counts.
 	KuadrantEnv []string
+	// AuthorinoArgs are further arguments of Authorino; of two the last counts.
+	AuthorinoArgs []string
 	// Log receives one line per step; nil discards them.
 	Log io.Writer
 }
