@@ -89,7 +89,7 @@ func nobodyPredicate() (string, error) {
 		return "", fmt.Errorf("quote paths: %w", err)
 	}
 	asked := "request.method == \"GET\" && request.url_path in " + health
-	return celtext.Not(asked) + " && (" + callerid.Nobody + ")", nil
+	return "(" + celtext.Not(asked) + " && (" + callerid.Nobody + "))", nil
 }
 
 // inferencePredicate holds for requests that are not for maas-api itself. It looks
