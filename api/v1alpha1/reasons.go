@@ -203,6 +203,9 @@ const (
 	// ReasonGatewayConfigurationLarge: what Kuadrant generates for the tenant's Gateway
 	// takes at least half of what a cluster stores of one object.
 	ReasonGatewayConfigurationLarge ConditionReason = "GatewayConfigurationLarge"
+	// ReasonGatewayConfigurationIncomplete: what Kuadrant generates for the tenant's
+	// Gateway lacks models whose policies it calls enforced.
+	ReasonGatewayConfigurationIncomplete ConditionReason = "GatewayConfigurationIncomplete"
 	// ReasonMultipleWarnings: there are warnings of several kinds.
 	ReasonMultipleWarnings ConditionReason = "MultipleWarnings"
 	// ReasonNoWarnings: there are no warnings.

@@ -58,8 +58,8 @@ type Weighing struct {
 }
 
 // NewWeighing is for the tests; the kinds that are served are the names of their CRDs.
-func NewWeighing(reader client.Reader, clock clock.PassiveClock, served ...string) *Weighing {
-	w := &Weighing{r: &Reconciler{APIReader: reader, Clock: clock}, served: map[string]bool{}}
+func NewWeighing(reader client.Client, clock clock.PassiveClock, served ...string) *Weighing {
+	w := &Weighing{r: &Reconciler{Client: reader, APIReader: reader, Clock: clock}, served: map[string]bool{}}
 	for _, crd := range served {
 		w.served[crd] = true
 	}
@@ -70,7 +70,7 @@ func NewWeighing(reader client.Reader, clock clock.PassiveClock, served ...strin
 func (w *Weighing) Weigh(ctx context.Context, namespace, gateway string) ([]tenantstatus.Warning, time.Duration) {
 	s := newScope(&v1alpha1.MaasTenantConfig{})
 	s.served = w.served
-	s.input.Tenant.Gateway = types.NamespacedName{Namespace: namespace, Name: gateway}
+	s.input.Tenant.Name, s.input.Tenant.Gateway = gateway, types.NamespacedName{Namespace: namespace, Name: gateway}
 	w.r.weigh(ctx, s)
 	return s.facts.Warnings, s.again
 }

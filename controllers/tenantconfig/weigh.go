@@ -10,13 +10,17 @@ import (
 	"sync"
 	"time"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
+	"github.com/opendatahub-io/maas-operator/internal/desired/model"
 	"github.com/opendatahub-io/maas-operator/internal/desired/tenantstatus"
 	"github.com/opendatahub-io/maas-operator/internal/facts"
 	"github.com/opendatahub-io/maas-operator/internal/fetch"
+	"github.com/opendatahub-io/maas-operator/internal/kuadrant"
 )
 
 const (
@@ -66,7 +70,7 @@ func (w *weights) forget(key types.NamespacedName) {
 }
 
 // weigh warns when what Kuadrant generates for the Gateway gets near to what a cluster
-// stores. Nothing that the tenant has depends on it: when it cannot be read, what was
+// stores, and when models are not in it. Nothing that the tenant has depends on it: when it cannot be read, what was
 // known stays.
 func (r *Reconciler) weigh(ctx context.Context, s *scope) {
 	key, gateway, now := client.ObjectKeyFromObject(s.config), s.input.Tenant.Gateway, r.Clock.Now()
@@ -89,13 +93,15 @@ func (r *Reconciler) weigh(ctx context.Context, s *scope) {
 		r.Metrics.SetConfiguration(key, gateway, read.Bytes)
 		s.lookAgain(weighAfter)
 	}
-	if warning, large := known.configuration.Warning(); large {
-		s.warn(warning.Reason, warning.Message)
-	}
+	s.facts.Warnings = append(s.facts.Warnings, known.configuration.Warnings()...)
 }
 
 // readConfiguration reads past the cache: it would keep all objects of these kinds.
 func (r *Reconciler) readConfiguration(ctx context.Context, s *scope) (tenantstatus.Configuration, error) {
+	guarded, err := r.guarded(ctx, s) // Before what follows from it.
+	if err != nil {
+		return tenantstatus.Configuration{}, err
+	}
 	gateway := s.input.Tenant.Gateway
 	key := types.NamespacedName{Namespace: gateway.Namespace, Name: "kuadrant-" + gateway.Name}
 	for _, api := range []facts.API{envoyFilters, wasmPlugins} {
@@ -114,9 +120,57 @@ func (r *Reconciler) readConfiguration(ctx context.Context, s *scope) (tenantsta
 		if err != nil {
 			return tenantstatus.Configuration{}, fmt.Errorf("measure %s: %w", nameOf(found), err)
 		}
-		return tenantstatus.Configuration{Object: nameOf(found), Bytes: len(stored)}, nil
+		return tenantstatus.Configuration{Object: nameOf(found), Bytes: len(stored), Missing: missing(guarded, kuadrant.Sources(string(stored)))}, nil
 	}
 	return tenantstatus.Configuration{}, nil
+}
+
+// guarded are the tenant's models whose AuthPolicy Kuadrant has called enforced for a
+// while, by the policy. It says so once it has tried to write the configuration.
+func (r *Reconciler) guarded(ctx context.Context, s *scope) (map[string]string, error) {
+	var models v1alpha1.MaaSModelRefList
+	if err := r.Client.List(ctx, &models, client.UnsafeDisableDeepCopy); err != nil {
+		return nil, fmt.Errorf("list MaaSModelRefs: %w", err)
+	}
+	named := map[string]string{}
+	for i := range models.Items {
+		if m := &models.Items[i]; m.Status.Tenant == s.input.Tenant.Name {
+			named[m.Namespace+"/"+model.AuthPolicyName(m.Name)] = m.Namespace + "/" + m.Name
+		}
+	}
+	var policies unstructured.UnstructuredList
+	policies.SetGroupVersionKind(kuadrant.AuthPolicy)
+	if err := r.Client.List(ctx, &policies, client.MatchingLabels{v1alpha1.LabelManagedBy: v1alpha1.ManagedByValue}, client.UnsafeDisableDeepCopy); err != nil {
+		return nil, fmt.Errorf("list AuthPolicies: %w", err)
+	}
+	out := map[string]string{}
+	for i := range policies.Items {
+		key := client.ObjectKeyFromObject(&policies.Items[i]).String()
+		since, enforced := kuadrant.EnforcedSince(&policies.Items[i])
+		switch {
+		case named[key] == "" || !enforced:
+		case r.Clock.Now().Sub(since) < stale:
+			s.lookAgain(stale)
+		default:
+			out[key] = named[key]
+		}
+	}
+	return out, nil
+}
+
+// missing is the first of the models whose policy is not among the sources of a
+// configuration. One that names no sources says nothing.
+func missing(guarded map[string]string, sources map[string]bool) string {
+	if len(sources) == 0 {
+		return ""
+	}
+	first := ""
+	for policy, name := range guarded {
+		if !sources[policy] && (first == "" || name < first) {
+			first = name
+		}
+	}
+	return first
 }
 
 // forgetWeight is for a config that is gone.

@@ -23,6 +23,8 @@ import (
 	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
 	"github.com/opendatahub-io/maas-operator/controllers/tenantconfig"
 	"github.com/opendatahub-io/maas-operator/internal/desired/tenantstatus"
+	"github.com/opendatahub-io/maas-operator/internal/kuadrant"
+	"github.com/opendatahub-io/maas-operator/test/builder"
 	"github.com/opendatahub-io/maas-operator/test/fakecluster"
 	"github.com/opendatahub-io/maas-operator/test/rig"
 )
@@ -40,6 +42,18 @@ func configuration(kind schema.GroupVersionKind, gateway string, bytes int) *uns
 	object.SetNamespace(gatewayNamespace)
 	object.SetName("kuadrant-" + gateway)
 	return object
+}
+
+// weighed knows the kinds that are read for it.
+func weighed(t *testing.T) *runtime.Scheme {
+	t.Helper()
+	scheme := runtime.NewScheme()
+	if err := v1alpha1.AddToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+	scheme.AddKnownTypeWithName(kuadrant.AuthPolicy, &unstructured.Unstructured{})
+	scheme.AddKnownTypeWithName(kuadrant.AuthPolicy.GroupVersion().WithKind("AuthPolicyList"), &unstructured.UnstructuredList{})
+	return scheme
 }
 
 const half = tenantstatus.MaxConfiguration / 2
@@ -62,9 +76,9 @@ func TestTheConfigurationOfAGatewayIsWeighed(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := fakecluster.Holding(runtime.NewScheme())
+			b := fakecluster.Holding(weighed(t))
 			if test.object != nil {
-				b = fakecluster.Holding(runtime.NewScheme(), test.object)
+				b = fakecluster.Holding(weighed(t), test.object)
 			}
 			w := tenantconfig.NewWeighing(b.Build(), clocktesting.NewFakePassiveClock(time.Unix(0, 0)), test.served...)
 			warnings, again := w.Weigh(t.Context(), gatewayNamespace, "red")
@@ -80,12 +94,64 @@ func TestTheConfigurationOfAGatewayIsWeighed(t *testing.T) {
 	}
 }
 
+// A configuration that was refused stays as small as it was: what counts is who is in it.
+func TestAModelThatIsNotInTheConfigurationIsAWarning(t *testing.T) {
+	t.Parallel()
+	enforced := func(status string) *unstructured.Unstructured {
+		policy := kuadrant.New(kuadrant.AuthPolicy)
+		policy.SetNamespace("llm")
+		policy.SetName("maas-auth-granite")
+		policy.SetLabels(map[string]string{v1alpha1.LabelManagedBy: v1alpha1.ManagedByValue})
+		policy.Object["status"] = map[string]any{"observedGeneration": int64(0), "conditions": []any{map[string]any{
+			"type": "Enforced", "status": status, "reason": "Because", "message": "", "lastTransitionTime": "2030-01-01T00:00:00Z",
+		}}}
+		return policy
+	}
+	of := func(tenant string) *v1alpha1.MaaSModelRef {
+		return builder.ModelRef("llm", "granite").Status(v1alpha1.MaaSModelRefStatus{Tenant: tenant}).Obj()
+	}
+	naming := func(policies ...string) *unstructured.Unstructured {
+		object := configuration(envoyFilter, "red", 0)
+		object.Object["spec"] = map[string]any{"configuration": `{"sources":["authpolicy.kuadrant.io:` + strings.Join(policies, `","authpolicy.kuadrant.io:`) + `"]}`}
+		return object
+	}
+	const own, others = "infra/maas-api-auth-policy-red", "llm/maas-auth-granite"
+	then := time.Date(2030, 1, 1, 0, 1, 0, 0, time.UTC)
+	for name, test := range map[string]struct {
+		objects   []client.Object
+		now       time.Time
+		want      bool
+		wantAgain time.Duration
+	}{
+		"it is in it":                {[]client.Object{of("red"), enforced("True"), naming(own, others)}, then, false, 10 * time.Minute},
+		"it is not":                  {[]client.Object{of("red"), enforced("True"), naming(own, others+"-too")}, then, true, 10 * time.Minute},
+		"it may be in a moment":      {[]client.Object{of("red"), enforced("True"), naming(own)}, then.Add(-time.Second), false, time.Minute},
+		"its policy is not enforced": {[]client.Object{of("red"), enforced("False"), naming(own)}, then, false, 10 * time.Minute},
+		"it is another tenant's":     {[]client.Object{of("blue"), enforced("True"), naming(own)}, then, false, 10 * time.Minute},
+		"it names no policies":       {[]client.Object{of("red"), enforced("True"), configuration(envoyFilter, "red", 0)}, then, false, 10 * time.Minute},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := tenantconfig.NewWeighing(fakecluster.Holding(weighed(t), test.objects...).Build(), clocktesting.NewFakePassiveClock(test.now), "envoyfilters.networking.istio.io")
+			warnings, again := w.Weigh(t.Context(), gatewayNamespace, "red")
+			if (len(warnings) == 1) != test.want || again != test.wantAgain {
+				t.Errorf("warnings = %+v, again after %s; want one: %t, after %s", warnings, again, test.want, test.wantAgain)
+			}
+			for _, warning := range warnings {
+				if warning.Reason != v1alpha1.ReasonGatewayConfigurationIncomplete || !strings.Contains(warning.Message, "llm/granite") {
+					t.Errorf("warning = %+v", warning)
+				}
+			}
+		})
+	}
+}
+
 // What is large is read once a minute however often something happens; what was known
 // outlasts a moment without an answer.
 func TestALargeConfigurationIsReadSeldom(t *testing.T) {
 	t.Parallel()
 	reads, down := 0, false
-	cluster := interceptor.NewClient(fakecluster.Holding(runtime.NewScheme(), configuration(envoyFilter, "red", half)).Build(), interceptor.Funcs{
+	cluster := interceptor.NewClient(fakecluster.Holding(weighed(t), configuration(envoyFilter, "red", half)).Build(), interceptor.Funcs{
 		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, object client.Object, options ...client.GetOption) error {
 			if reads++; down {
 				return errors.New("connection refused")

@@ -20,16 +20,26 @@ type Configuration struct {
 	Object string
 	// Bytes is its size, as stored.
 	Bytes int
+	// Missing is a model, as "<namespace>/<name>", that it lacks although Kuadrant calls
+	// the model's policies enforced; empty when there is none.
+	Missing string
 }
 
-// Warning is given from half of what can be stored on. It names tenths, so that it stays
-// the same for a while.
-func (c Configuration) Warning() (Warning, bool) {
-	if c.Bytes*2 < MaxConfiguration {
-		return Warning{}, false
+const configurationRemedy = "Have tenants with Gateways of their own serve some of the models, or withdraw models that are not needed."
+
+// Warnings are given from half of what can be stored on, and when something is not in
+// it. They name tenths, so that they stay the same for a while.
+func (c Configuration) Warnings() []Warning {
+	var out []Warning
+	if c.Missing != "" {
+		out = append(out, Warning{v1alpha1.ReasonGatewayConfigurationIncomplete, fmt.Sprintf(
+			"%s, which Kuadrant generates for the Gateway, lacks models whose policies Kuadrant calls enforced, for instance %s: they are open to everybody. As a rule it has become too large to be stored, and the log of Kuadrant says so. %s",
+			c.Object, c.Missing, configurationRemedy)})
 	}
-	percent := min(c.Bytes*10/MaxConfiguration, 10) * 10
-	return Warning{v1alpha1.ReasonGatewayConfigurationLarge, fmt.Sprintf(
-		"%s, which Kuadrant generates for the Gateway, has reached %d percent of the 1.5 MiB that a cluster stores of one object. Beyond that Kuadrant cannot change it any more, and still calls policies enforced: new models would be open to everybody, and changed limits would limit nobody. Have tenants with Gateways of their own serve some of the models, or withdraw models that are not needed.",
-		c.Object, percent)}, true
+	if c.Bytes*2 >= MaxConfiguration {
+		out = append(out, Warning{v1alpha1.ReasonGatewayConfigurationLarge, fmt.Sprintf(
+			"%s, which Kuadrant generates for the Gateway, has reached %d percent of the 1.5 MiB that a cluster stores of one object. Beyond that Kuadrant cannot change it any more, and still calls policies enforced: new models would be open to everybody, and changed limits would limit nobody. %s",
+			c.Object, min(c.Bytes*10/MaxConfiguration, 10)*10, configurationRemedy)})
+	}
+	return out
 }

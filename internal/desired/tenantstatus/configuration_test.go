@@ -28,25 +28,36 @@ func TestALargeConfigurationIsAWarning(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got, warned := tenantstatus.Configuration{Object: object, Bytes: test.bytes}.Warning()
+			got := tenantstatus.Configuration{Object: object, Bytes: test.bytes}.Warnings()
 			switch {
-			case warned != (test.want != ""):
-				t.Errorf("Warning() = %+v, %t, want one: %t", got, warned, test.want != "")
-			case warned && got.Reason != v1alpha1.ReasonGatewayConfigurationLarge:
-				t.Errorf("reason = %s", got.Reason)
-			case !strings.Contains(got.Message, test.want):
-				t.Errorf("message = %q, want %q in it", got.Message, test.want)
+			case (len(got) == 1) != (test.want != ""):
+				t.Errorf("Warnings() = %+v, want one: %t", got, test.want != "")
+			case test.want == "":
+			case got[0].Reason != v1alpha1.ReasonGatewayConfigurationLarge:
+				t.Errorf("reason = %s", got[0].Reason)
+			case !strings.Contains(got[0].Message, test.want):
+				t.Errorf("message = %q, want %q in it", got[0].Message, test.want)
 			}
 		})
 	}
 }
 
-// The longest names are 63 and 253 characters long.
-func TestTheWarningFitsAMessage(t *testing.T) {
+// However small it is: one that was refused stays as it was.
+func TestAnIncompleteConfigurationIsAWarning(t *testing.T) {
 	t.Parallel()
-	object := "EnvoyFilter " + strings.Repeat("n", 63) + "/" + strings.Repeat("g", 253)
-	got, _ := tenantstatus.Configuration{Object: object, Bytes: tenantstatus.MaxConfiguration}.Warning()
-	if conditions.Truncate(got.Message) != got.Message {
-		t.Errorf("the message has %d bytes, and loses its end", len(got.Message))
+	got := tenantstatus.Configuration{Object: "EnvoyFilter gateways/kuadrant-red", Bytes: 10, Missing: "llm/granite"}.Warnings()
+	if len(got) != 1 || got[0].Reason != v1alpha1.ReasonGatewayConfigurationIncomplete || !strings.Contains(got[0].Message, "for instance llm/granite: they are open to everybody") {
+		t.Errorf("Warnings() = %+v", got)
+	}
+}
+
+// The longest names are 63 and 253 characters long.
+func TestTheWarningsFitAMessage(t *testing.T) {
+	t.Parallel()
+	name := strings.Repeat("n", 63) + "/" + strings.Repeat("g", 253)
+	for _, got := range (tenantstatus.Configuration{Object: "EnvoyFilter " + name, Bytes: tenantstatus.MaxConfiguration, Missing: name}).Warnings() {
+		if conditions.Truncate(got.Message) != got.Message {
+			t.Errorf("%s has %d bytes, and loses its end", got.Reason, len(got.Message))
+		}
 	}
 }

@@ -63,7 +63,7 @@ func install(ctx context.Context) *installation {
 	})
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(on.kuadrant.Stop)
-	on.judged = watchJudgements(on.Env.AdminConfig())
+	on.judged = watchJudgements(ctx, on.Env.AdminConfig())
 	Expect(s.Operator.Start(ctx)).To(Succeed())
 	Eventually(on.ready(ctx)).Should(Equal("True Reconciled"), "the default tenant")
 	return on

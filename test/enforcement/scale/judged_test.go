@@ -25,7 +25,7 @@ import (
 type judgements struct{ reader client.Reader }
 
 // watchJudgements ends with the specs around.
-func watchJudgements(config *rest.Config) *judgements {
+func watchJudgements(ctx context.Context, config *rest.Config) *judgements {
 	GinkgoHelper()
 	reader, err := cache.New(config, cache.Options{DefaultTransform: func(object any) (any, error) {
 		if policy, ok := object.(*unstructured.Unstructured); ok {
@@ -35,7 +35,7 @@ func watchJudgements(config *rest.Config) *judgements {
 		return object, nil
 	}})
 	Expect(err).NotTo(HaveOccurred())
-	ctx, cancel := context.WithCancel(context.Background())
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx)) // It outlives the node that starts it.
 	ended := make(chan error, 1)
 	go func() { ended <- reader.Start(ctx) }()
 	DeferCleanup(func() error { cancel(); return <-ended })
