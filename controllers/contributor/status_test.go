@@ -182,17 +182,20 @@ var _ = Describe("The status of a contributor", func() {
 	It("reports foreign policies on the route as they come and go, each change once (84, A33, W-05, W-14)", func(ctx SpecContext) {
 		auth := m.allow("team")
 		conflict := conditionOf(ctx, auth, v1alpha1.ConditionConflictingAuthPolicy)
+		ready := conditionOf(ctx, auth, v1alpha1.ConditionReady)
 		Eventually(conflict).Should(HaveField("Reason", string(v1alpha1.ReasonNoConflict)))
+		Eventually(ready).Should(HaveField("Status", metav1.ConditionTrue))
 		first := m.foreign("rogue")
 		Eventually(conflict).Should(And(HaveField("Reason", string(v1alpha1.ReasonConflictDetected)), HaveField("Message", ContainSubstring(m.namespace+"/rogue"))))
 		second := m.foreign("stray")
 		Eventually(conflict).Should(HaveField("Message", ContainSubstring("%[1]s/rogue, %[1]s/stray", m.namespace)))
+		Eventually(ready).Should(HaveField("Reason", string(v1alpha1.ReasonPartialFailure)), "the newer policy is enforced")
 		Expect(suite.Admin.Delete(ctx, first)).To(Succeed())
 		Expect(suite.Admin.Delete(ctx, second)).To(Succeed())
 		Eventually(conflict).Should(HaveField("Reason", string(v1alpha1.ReasonNoConflict)))
-		Eventually(eventsOf(ctx, auth)).Should(HaveExactElements("Warning ConflictingAuthPolicy", "Normal ConflictingAuthPolicyResolved"))
+		Eventually(eventsOf(ctx, auth)).Should(ConsistOf("Warning ConflictingAuthPolicy", "Warning PartialFailure", "Normal ConflictingAuthPolicyResolved", "Normal Reconciled"))
 		quiet()
-		Expect(eventsOf(ctx, auth)()).To(HaveLen(2))
+		Expect(eventsOf(ctx, auth)()).To(HaveLen(4))
 	})
 
 	It("fits its message into the schema, however many policies it names (W-21)", func(ctx SpecContext) {

@@ -160,10 +160,8 @@ func (r *Reconciler) policies(s *scope) tenantstatus.Observation {
 		}
 		readiness := kuadrant.ReadinessOf(live, r.Clock.Now())
 		switch {
-		case len(s.usurpers[apply.InventoryOf(object)[0]]) > 0:
-			result = refuses("%s", s.outdone(object))
-		case readiness.Enforced && kuadrant.TargetGateway(live) == "" && kuadrant.Displaced(live):
-			result = refuses("Kuadrant enforces %s on a part of its route only, and policies of others on the rest. Delete or retarget them.", nameOf(live))
+		case s.outdone(object, live) != "":
+			result = refuses("%s", s.outdone(object, live))
 		case readiness.Enforced, kuadrant.TargetGateway(live) != "" && kuadrant.Overridden(live):
 		case readiness.Waiting:
 			if result.State == metav1.ConditionTrue {
@@ -182,10 +180,19 @@ func (r *Reconciler) policies(s *scope) tenantstatus.Observation {
 	return result
 }
 
-// outdone says that policies of others guard the Gateway in the place of one of the
-// operator's.
-func (s *scope) outdone(object *unstructured.Unstructured) string {
+// outdone says that policies of others are in force in the place of one of the
+// operator's; empty when none is known to be.
+func (s *scope) outdone(object, live *unstructured.Unstructured) string {
+	if kuadrant.TargetGateway(live) == "" {
+		if kuadrant.Overridden(live) || !kuadrant.Displaced(live) {
+			return "" // What overrides all of it is said as of any policy.
+		}
+		return fmt.Sprintf("Kuadrant enforces %s on a part of its route only, and policies of others on the rest. Delete or retarget them.", nameOf(live))
+	}
 	usurpers := s.usurpers[apply.InventoryOf(object)[0]]
+	if len(usurpers) == 0 {
+		return ""
+	}
 	names := make([]string, 0, len(usurpers))
 	for _, u := range usurpers {
 		names = append(names, nameOf(u))
