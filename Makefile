@@ -71,9 +71,8 @@ run: $(if $(ENGINES),check-engines) build devstack controlplane crds postgres ga
 up: $(if $(ENGINES),check-engines) build devstack controlplane crds postgres gateway sim $(if $(ENGINES),engines) ## Leave the same running in the background; settings in .dev/env
 	@$(BIN)/devstack up $(if $(ENGINES),--engines)
 
-# Tells before anything takes long whether the engines can run here.
 .PHONY: check-engines
-check-engines: devstack
+check-engines: devstack ## Tell, before anything takes long, whether ENGINES=1 works here
 	@$(BIN)/devstack check-engines
 
 .PHONY: down
