@@ -6,6 +6,7 @@ package webhook
 import (
 	"context"
 	"net/http"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -16,8 +17,8 @@ import (
 // entry is what a subscription says of a model: limits and windows in turn.
 func entry(pairs ...any) map[string]any {
 	var rates []any
-	for i := 0; i < len(pairs); i += 2 {
-		rates = append(rates, map[string]any{"limit": pairs[i], "window": pairs[i+1]})
+	for pair := range slices.Chunk(pairs, 2) {
+		rates = append(rates, map[string]any{"limit": pair[0], "window": pair[1]})
 	}
 	return map[string]any{"namespace": "llm", "name": "granite", "tokenRateLimits": rates}
 }
@@ -37,7 +38,8 @@ func TestLimitsThatNeverDecide(t *testing.T) {
 		"all decide":  {admissionv1.Create, []any{entry(100, "1m", 5000, "1h"), entry(7, "60s")}, nil},
 		"a duplicate": {admissionv1.Create, []any{entry(100, "1m", 100, "1m")}, nil},
 		"a larger limit of the same window": {
-			admissionv1.Create, []any{entry(7, "1h"), entry(100, "1m", 20, "60s", 5000, "1h")},
+			admissionv1.Create,
+			[]any{entry(7, "1h"), entry(100, "1m", 20, "60s", 5000, "1h")},
 			[]string{"spec.modelRefs[1].tokenRateLimits: 100 per 1m has no effect, because 20 per 60s decides" + why},
 		},
 		"nothing that is none":   {admissionv1.Create, []any{entry(100, "1d", 20, "24h")}, nil},
