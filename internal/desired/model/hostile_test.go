@@ -123,7 +123,7 @@ func TestSubscriptionNamesNeverChangeALimit(t *testing.T) {
 		if out.TokenRateLimitPolicy == nil || len(out.TokenRateLimitPolicy.Limits) != 1 {
 			rt.Fatalf("limits: %v", out.TokenRateLimitPolicy)
 		}
-		if got := applies(t, in, "POST", "/llm/my-model/v1/completions", "", "somebody/else@llm/my-model"); len(got) != 0 {
+		if got := applies(t, in, asked{method: "POST", path: "/llm/my-model/v1/completions", key: "somebody/else@llm/my-model"}); len(got) != 0 {
 			rt.Errorf("name %q makes the limits %v apply to others", hostile.Object.Name, got)
 		}
 	})

@@ -26,9 +26,12 @@ func limitEnv(t *testing.T) *cel.Env {
 	return env
 }
 
+// asked is a request, and the id and the key of the subscription chosen for it.
+type asked struct{ method, path, id, key string }
+
 // applies evaluates the predicate of every limit of a model and returns the
 // names of those that hold.
-func applies(t *testing.T, in model.Input, method, path, id, key string) map[string]bool {
+func applies(t *testing.T, in model.Input, r asked) map[string]bool {
 	t.Helper()
 	env, out := limitEnv(t), map[string]bool{}
 	for _, limit := range build(t, in).TokenRateLimitPolicy.Limits {
@@ -41,8 +44,8 @@ func applies(t *testing.T, in model.Input, method, path, id, key string) map[str
 			t.Fatalf("plan %s: %v", limit.Predicate, err)
 		}
 		value, _, err := program.Eval(map[string]any{
-			"request": map[string]any{"method": method, "url_path": path, "path": path + "?x=/v1/models"},
-			"auth":    map[string]any{"identity": map[string]any{"selected_subscription_id": id, "selected_subscription_key": key, "userid": "alice"}},
+			"request": map[string]any{"method": r.method, "url_path": r.path, "path": r.path + "?x=/v1/models"},
+			"auth":    map[string]any{"identity": map[string]any{"selected_subscription_id": r.id, "selected_subscription_key": r.key, "userid": "alice"}},
 		})
 		if err != nil {
 			t.Fatalf("evaluate %s: %v", limit.Predicate, err)
@@ -70,24 +73,24 @@ func TestWhichLimitAppliesToARequest(t *testing.T) {
 		many.Subscriptions = append(many.Subscriptions, short(name, rate(100, "1m")))
 	}
 	tests := map[string]struct {
-		in                    model.Input
-		method, path, id, key string
-		want                  string
+		in      model.Input
+		request asked
+		want    string
 	}{
-		"a short member's request":                {in, "POST", inference, goldID, goldKey, "tokens-100-per-1m-id"},
-		"a legacy member's request":               {in, "POST", inference, silverID, silverKey, "tokens-100-per-1m"},
-		"nobody's request":                        {in, "POST", inference, "", "", ""},
-		"listing models is exempt":                {in, "GET", "/llm/my-model/v1/models", goldID, goldKey, ""},
-		"only reading the list is exempt":         {in, "POST", "/llm/my-model/v1/models", goldID, goldKey, "tokens-100-per-1m-id"},
-		"a parameter of the path exempts nothing": {in, "POST", inference + ";/v1/models", goldID, goldKey, "tokens-100-per-1m-id"},
-		"a query cannot exempt inference":         {in, "GET", inference, goldID, goldKey, "tokens-100-per-1m-id"},
-		"a member among many":                     {many, "POST", inference, goldID, goldKey, "tokens-100-per-1m"},
-		"an outsider among many":                  {many, "POST", inference, "0000000000000000", "x", ""},
+		"a short member's request":                {in, asked{"POST", inference, goldID, goldKey}, "tokens-100-per-1m-id"},
+		"a legacy member's request":               {in, asked{"POST", inference, silverID, silverKey}, "tokens-100-per-1m"},
+		"nobody's request":                        {in, asked{"POST", inference, "", ""}, ""},
+		"listing models is exempt":                {in, asked{"GET", "/llm/my-model/v1/models", goldID, goldKey}, ""},
+		"only reading the list is exempt":         {in, asked{"POST", "/llm/my-model/v1/models", goldID, goldKey}, "tokens-100-per-1m-id"},
+		"a parameter of the path exempts nothing": {in, asked{"POST", inference + ";/v1/models", goldID, goldKey}, "tokens-100-per-1m-id"},
+		"a query cannot exempt inference":         {in, asked{"GET", inference, goldID, goldKey}, "tokens-100-per-1m-id"},
+		"a member among many":                     {many, asked{"POST", inference, goldID, goldKey}, "tokens-100-per-1m"},
+		"an outsider among many":                  {many, asked{"POST", inference, "0000000000000000", "x"}, ""},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got := applies(t, test.in, test.method, test.path, test.id, test.key)
+			got := applies(t, test.in, test.request)
 			if test.want == "" && len(got) > 0 || test.want != "" && (!got[test.want] || len(got) != 1) {
 				t.Errorf("limits that apply: %v, want %q", got, test.want)
 			}
