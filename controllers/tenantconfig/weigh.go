@@ -4,6 +4,7 @@
 package tenantconfig
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -70,8 +71,8 @@ func (w *weights) forget(key types.NamespacedName) {
 }
 
 // weigh warns when what Kuadrant generates for the Gateway gets near to what a cluster
-// stores, and when models are not in it. Nothing that the tenant has depends on it: when it cannot be read, what was
-// known stays.
+// stores, and when models are not in it. Nothing that the tenant has depends on it: when
+// it cannot be read, what was known stays.
 func (r *Reconciler) weigh(ctx context.Context, s *scope) {
 	key, gateway, now := client.ObjectKeyFromObject(s.config), s.input.Tenant.Gateway, r.Clock.Now()
 	if !s.served[envoyFilters.CRD] && !s.served[wasmPlugins.CRD] {
@@ -92,6 +93,9 @@ func (r *Reconciler) weigh(ctx context.Context, s *scope) {
 		r.weights.set(key, known)
 		r.Metrics.SetConfiguration(key, gateway, read.Bytes)
 		s.lookAgain(weighAfter)
+		if read.Missing != "" {
+			s.lookAgain(stale) // What is put right should soon be said to be.
+		}
 	}
 	s.facts.Warnings = append(s.facts.Warnings, known.configuration.Warnings()...)
 }
@@ -102,7 +106,7 @@ func (r *Reconciler) readConfiguration(ctx context.Context, s *scope) (tenantsta
 	if err != nil {
 		return tenantstatus.Configuration{}, err
 	}
-	gateway := s.input.Tenant.Gateway
+	gateway, absent := s.input.Tenant.Gateway, ""
 	key := types.NamespacedName{Namespace: gateway.Namespace, Name: "kuadrant-" + gateway.Name}
 	for _, api := range []facts.API{envoyFilters, wasmPlugins} {
 		if !s.served[api.CRD] {
@@ -114,6 +118,7 @@ func (r *Reconciler) readConfiguration(ctx context.Context, s *scope) (tenantsta
 			return tenantstatus.Configuration{}, err
 		}
 		if found == nil {
+			absent = cmp.Or(absent, fmt.Sprintf("%s %s", api.GroupKind.Kind, key))
 			continue
 		}
 		stored, err := json.Marshal(found.Object)
@@ -122,7 +127,7 @@ func (r *Reconciler) readConfiguration(ctx context.Context, s *scope) (tenantsta
 		}
 		return tenantstatus.Configuration{Object: nameOf(found), Bytes: len(stored), Missing: missing(guarded, kuadrant.Sources(string(stored)))}, nil
 	}
-	return tenantstatus.Configuration{}, nil
+	return tenantstatus.Configuration{Object: absent, Missing: firstWithout(guarded, nil)}, nil
 }
 
 // guarded are the tenant's models whose AuthPolicy Kuadrant has called enforced for a
@@ -164,13 +169,18 @@ func missing(guarded map[string]string, sources map[string]bool) string {
 	if len(sources) == 0 {
 		return ""
 	}
-	first := ""
+	return firstWithout(guarded, sources)
+}
+
+// firstWithout is the first of the models whose policy is not among the sources.
+func firstWithout(guarded map[string]string, sources map[string]bool) string {
+	found := ""
 	for policy, name := range guarded {
-		if !sources[policy] && (first == "" || name < first) {
-			first = name
+		if !sources[policy] && (found == "" || name < found) {
+			found = name
 		}
 	}
-	return first
+	return found
 }
 
 // forgetWeight is for a config that is gone.

@@ -18,7 +18,7 @@ const MaxConfiguration = 1536 << 10
 type Configuration struct {
 	// Object is its kind and name, for people.
 	Object string
-	// Bytes is its size, as stored.
+	// Bytes is its size, as stored; 0 when it does not exist.
 	Bytes int
 	// Missing is a model, as "<namespace>/<name>", that it lacks although Kuadrant calls
 	// the model's policies enforced; empty when there is none.
@@ -31,7 +31,13 @@ const configurationRemedy = "Have tenants with Gateways of their own serve some 
 // it. They name tenths, so that they stay the same for a while.
 func (c Configuration) Warnings() []Warning {
 	var out []Warning
-	if c.Missing != "" {
+	switch {
+	case c.Missing == "":
+	case c.Bytes == 0:
+		out = append(out, Warning{v1alpha1.ReasonGatewayConfigurationIncomplete, fmt.Sprintf(
+			"%s, which Kuadrant generates for the Gateway, does not exist, although Kuadrant calls the policies of models enforced, for instance of %s: they are open to everybody. Have Kuadrant make it anew; its log says why it did not.",
+			c.Object, c.Missing)})
+	default:
 		out = append(out, Warning{v1alpha1.ReasonGatewayConfigurationIncomplete, fmt.Sprintf(
 			"%s, which Kuadrant generates for the Gateway, lacks models whose policies Kuadrant calls enforced, for instance %s: they are open to everybody. As a rule it has become too large to be stored, and the log of Kuadrant says so. %s",
 			c.Object, c.Missing, configurationRemedy)})

@@ -51,6 +51,16 @@ func TestAnIncompleteConfigurationIsAWarning(t *testing.T) {
 	}
 }
 
+// A Gateway without one lets everything pass.
+func TestAConfigurationThatDoesNotExistIsAWarning(t *testing.T) {
+	t.Parallel()
+	got := tenantstatus.Configuration{Object: "EnvoyFilter gateways/kuadrant-red", Missing: "llm/granite"}.Warnings()
+	if len(got) != 1 || got[0].Reason != v1alpha1.ReasonGatewayConfigurationIncomplete || !strings.HasPrefix(got[0].Message, "EnvoyFilter gateways/kuadrant-red, which Kuadrant generates for the Gateway, does not exist") ||
+		!strings.Contains(got[0].Message, "llm/granite: they are open to everybody") {
+		t.Errorf("Warnings() = %+v", got)
+	}
+}
+
 // The longest names are 63 and 253 characters long.
 func TestTheWarningsFitAMessage(t *testing.T) {
 	t.Parallel()
