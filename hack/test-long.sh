@@ -74,8 +74,8 @@ coherence() {
 	go test -mod=readonly -json -count=1 -timeout 60m ./test/coherence -coherence.revocations="${revocations}"
 }
 
-# Authorino holds 10 MiB for each path of a model: the second run needs as much memory
-# as the first.
+# Authorino holds about 10 MiB for each path of a model: 5 GiB in the first run, 9 in
+# the second.
 scale() {
 	local run runs=("1 10,50,200,500" "3 10,50,200,300")
 	((fraction == 1)) || runs=("1 10,50")

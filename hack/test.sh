@@ -37,7 +37,7 @@ engines="${enforcement}"'|/test/(cmd/devstack/e2e|simulator|coherence|tenancy|wo
 
 # Not with "engines", because test-long.sh runs them with more counts; and what takes
 # rules out of policies one by one, which "enforcement" does.
-elsewhere='/test/(chaos|crash|random|enforcement/(mutation|deadline))$'
+elsewhere='/test/(chaos|crash|random|enforcement/mutation)$'
 
 if [[ $* == engines || $* == enforcement ]]; then
 	mapfile -t chosen < <(go list -mod=readonly ./... | grep -E "${!1}" | if [[ $* == engines ]]; then grep -vE "${elsewhere}"; else cat; fi)

@@ -41,7 +41,7 @@ func adviseSubscription(_ context.Context, req admission.Request) []string {
 			if len(warnings) == maxRateWarnings {
 				return warnings
 			}
-			warnings = append(warnings, fmt.Sprintf("spec.modelRefs[%d].tokenRateLimits: %s has no effect, because %s decides: of limits whose windows are equally long only the smallest counts. Remove the other.",
+			warnings = append(warnings, fmt.Sprintf("spec.modelRefs[%d].tokenRateLimits: %s has no effect, because %s decides: of limits whose windows are equally long only the smallest counts. Remove the first.",
 				i, spoken(idle.Rate), spoken(idle.Decides)))
 		}
 	}

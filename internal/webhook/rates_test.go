@@ -25,7 +25,7 @@ func entry(pairs ...any) map[string]any {
 
 func TestLimitsThatNeverDecide(t *testing.T) {
 	t.Parallel()
-	const why = ": of limits whose windows are equally long only the smallest counts. Remove the other."
+	const why = ": of limits whose windows are equally long only the smallest counts. Remove the first."
 	var many []any
 	for i := range 12 {
 		many = append(many, i+1, "1m")

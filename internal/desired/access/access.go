@@ -76,13 +76,10 @@ func Guard(in Input) ([]render.Request, error) {
 	}, nil
 }
 
-// afterAuthentication always holds, whether anybody is known or not. Kuadrant has a
-// limit judged before the caller is known unless it speaks of auth: nobody would be
-// asked for a credential, and who has one would not learn why it is not enough.
-const afterAuthentication = "(true || auth.identity.userid == null)"
-
 // nobodyPredicate holds for requests of nobody, but for asking whether maas-api is
-// there.
+// there. It is in the same limit as inferencePredicate because it speaks of auth: a
+// limit that does not is judged by Kuadrant before the caller is known, so that nobody
+// would be asked for a credential, and who has one would not learn why it is not enough.
 func nobodyPredicate() (string, error) {
 	health, err := celtext.List(publicpath.HealthPaths())
 	if err != nil {
@@ -113,7 +110,7 @@ func inferencePredicate() (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("quote paths: %w", err)
 	}
-	return strings.Join(slices.Insert(below, 0, celtext.Not("request.url_path in "+list), afterAuthentication), " && "), nil
+	return strings.Join(slices.Insert(below, 0, celtext.Not("request.url_path in "+list)), " && "), nil
 }
 
 // meta is the metadata of a policy.
