@@ -17,6 +17,8 @@ import (
 	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
 	"github.com/opendatahub-io/maas-operator/internal/apply"
 	"github.com/opendatahub-io/maas-operator/internal/desired/tenantstatus"
+	"github.com/opendatahub-io/maas-operator/internal/tenancy"
+	"github.com/opendatahub-io/maas-operator/internal/tenancy/lookup"
 )
 
 // MonitoringProblem is for the tests.
@@ -73,6 +75,15 @@ func (w *Weighing) Weigh(ctx context.Context, namespace, gateway string) ([]tena
 	s.input.Tenant.Name, s.input.Tenant.Gateway = gateway, types.NamespacedName{Namespace: namespace, Name: gateway}
 	w.r.weigh(ctx, s)
 	return s.facts.Warnings, s.again
+}
+
+// Publishes is for the tests.
+var Publishes = publishes
+
+// OfModel are the configs that a model concerns, where tenants are named by settings.
+func OfModel(ctx context.Context, settings tenancy.Settings, ref *v1alpha1.MaaSModelRef) ([]types.NamespacedName, error) {
+	r := &Reconciler{Tenants: lookup.Tenants{Settings: settings}}
+	return r.ofModel(ctx, ref)
 }
 
 // HandBackDelay is for the tests.

@@ -93,17 +93,18 @@ func (r *Reconciler) ofGateway(ctx context.Context, object client.Object) ([]typ
 	return keys, nil
 }
 
-// ofModel is the tenant of a model that an ExternalModel serves.
+// ofModel is the tenant of a model: what it accepts depends on those that an
+// ExternalModel serves, and each has to get into the configuration of its Gateway.
 func (r *Reconciler) ofModel(_ context.Context, object client.Object) ([]types.NamespacedName, error) {
 	model, ok := object.(*v1alpha1.MaaSModelRef)
-	if !ok || model.Spec.ModelRef.Kind != v1alpha1.BackendExternalModel || model.Status.Tenant == "" {
+	if !ok || model.Status.Tenant == "" {
 		return nil, nil
 	}
 	return in(r.Tenants.Settings.TenantNamespace(model.Status.Tenant)), nil
 }
 
-// publishes holds when a model may begin or cease to be one of an ExternalModel for a
-// tenant.
+// publishes holds when a model may begin or cease to be one of a tenant, or of an
+// ExternalModel.
 func publishes(before, after client.Object) bool {
 	a, ok := before.(*v1alpha1.MaaSModelRef)
 	b, alsoOK := after.(*v1alpha1.MaaSModelRef)
@@ -118,7 +119,7 @@ func (r *Reconciler) ofExternalModel(ctx context.Context, object client.Object) 
 	}
 	var keys []types.NamespacedName
 	for i := range list.Items {
-		if list.Items[i].Spec.ModelRef.Name != object.GetName() {
+		if ref := list.Items[i].Spec.ModelRef; ref.Kind != v1alpha1.BackendExternalModel || ref.Name != object.GetName() {
 			continue
 		}
 		found, err := r.ofModel(ctx, &list.Items[i])

@@ -131,7 +131,8 @@ func (r *Reconciler) readConfiguration(ctx context.Context, s *scope) (tenantsta
 }
 
 // guarded are the tenant's models whose AuthPolicy Kuadrant has called enforced for a
-// while, by the policy. It says so once it has tried to write the configuration.
+// while, by the policy. It says so once it has tried to write the configuration. Nothing
+// tells of the moment, so it is looked for while there are others.
 func (r *Reconciler) guarded(ctx context.Context, s *scope) (map[string]string, error) {
 	var models v1alpha1.MaaSModelRefList
 	if err := r.Client.List(ctx, &models, client.UnsafeDisableDeepCopy); err != nil {
@@ -152,13 +153,12 @@ func (r *Reconciler) guarded(ctx context.Context, s *scope) (map[string]string, 
 	for i := range policies.Items {
 		key := client.ObjectKeyFromObject(&policies.Items[i]).String()
 		since, enforced := kuadrant.EnforcedSince(&policies.Items[i])
-		switch {
-		case named[key] == "" || !enforced:
-		case r.Clock.Now().Sub(since) < stale:
-			s.lookAgain(stale)
-		default:
+		if named[key] != "" && enforced && r.Clock.Now().Sub(since) >= stale {
 			out[key] = named[key]
 		}
+	}
+	if len(out) < len(named) {
+		s.lookAgain(stale)
 	}
 	return out, nil
 }

@@ -127,7 +127,8 @@ func TestAModelThatIsNotInTheConfigurationIsAWarning(t *testing.T) {
 		"it is not":                  {[]client.Object{of("red"), enforced("True"), naming(own, others+"-too")}, then, true, time.Minute},
 		"there is nothing to be in":  {[]client.Object{of("red"), enforced("True")}, then, true, time.Minute},
 		"it may be in a moment":      {[]client.Object{of("red"), enforced("True"), naming(own)}, then.Add(-time.Second), false, time.Minute},
-		"its policy is not enforced": {[]client.Object{of("red"), enforced("False"), naming(own)}, then, false, 10 * time.Minute},
+		"its policy is not enforced": {[]client.Object{of("red"), enforced("False"), naming(own)}, then, false, time.Minute},
+		"it has no policy yet":       {[]client.Object{of("red"), naming(own)}, then, false, time.Minute},
 		"it is another tenant's":     {[]client.Object{of("blue"), enforced("True"), naming(own)}, then, false, 10 * time.Minute},
 		"it names no policies":       {[]client.Object{of("red"), enforced("True"), configuration(envoyFilter, "red", 0)}, then, false, 10 * time.Minute},
 	} {
