@@ -16,6 +16,7 @@ import (
 
 	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
 	"github.com/opendatahub-io/maas-operator/internal/apply"
+	"github.com/opendatahub-io/maas-operator/internal/desired/tenant"
 	"github.com/opendatahub-io/maas-operator/internal/desired/tenantstatus"
 	"github.com/opendatahub-io/maas-operator/internal/tenancy"
 	"github.com/opendatahub-io/maas-operator/internal/tenancy/lookup"
@@ -75,6 +76,16 @@ func (w *Weighing) Weigh(ctx context.Context, namespace, gateway string) ([]tena
 	s.input.Tenant.Name, s.input.Tenant.Gateway = gateway, types.NamespacedName{Namespace: namespace, Name: gateway}
 	w.r.weigh(ctx, s)
 	return s.facts.Warnings, s.again
+}
+
+// Succeed names the AuthPolicy for which that of a tenant's Gateway waits; empty when it
+// does not.
+func Succeed(ctx context.Context, reader client.Client, now time.Time, settings tenant.Settings, of tenancy.Context) (string, error) {
+	r := &Reconciler{Client: reader, Clock: clocktesting.NewFakePassiveClock(now), Settings: settings}
+	s := newScope(&v1alpha1.MaasTenantConfig{})
+	s.input.Tenant = of
+	err := r.succeed(ctx, s)
+	return s.predecessor, err
 }
 
 // Publishes is for the tests.

@@ -67,7 +67,9 @@ func (s *scope) unheld(requests []render.Request) []render.Request {
 }
 
 // replaceable tells whether the AuthPolicies of maas-api and of the models behind the
-// Gateway are in force, or will not be for a reason that lasts.
+// Gateway are in force, or will not be for a reason that lasts. A model that names no
+// Gateway may be behind it: its route was not looked for yet, or by a release that did
+// not say so.
 func (r *Reconciler) replaceable(ctx context.Context, s *scope) (bool, error) {
 	key := types.NamespacedName{Namespace: r.Settings.InfraNamespace, Name: s.input.Tenant.MaaSAPIAuthPolicy()}
 	policy, err := fetch.Optional(ctx, r.Client, key, kuadrant.New(kuadrant.AuthPolicy))
@@ -81,7 +83,7 @@ func (r *Reconciler) replaceable(ctx context.Context, s *scope) (bool, error) {
 	for i := range models.Items {
 		m := &models.Items[i]
 		behind := types.NamespacedName{Namespace: m.Status.HTTPRouteGatewayNamespace, Name: m.Status.HTTPRouteGatewayName}
-		if m.DeletionTimestamp != nil || behind != s.input.Tenant.Gateway {
+		if m.DeletionTimestamp != nil || behind != s.input.Tenant.Gateway && behind != (types.NamespacedName{}) {
 			continue
 		}
 		if meta.FindStatusCondition(m.Status.Conditions, string(v1alpha1.ConditionPoliciesApplied)) == nil {
