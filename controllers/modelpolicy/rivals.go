@@ -28,18 +28,18 @@ const (
 )
 
 // overridden says that policies of others are in force on the model's route, and which;
-// empty when none is known to be. Without an AuthPolicy of the model any other decides.
+// empty when none is known to be. Without an AuthPolicy of the model any other that is
+// in force decides.
 func (r *Reconciler) overridden(ctx context.Context, s *scope) (string, error) {
-	kinds := slices.Clone(s.displaced)
 	var found []string
 	if s.output.AuthPolicy == nil && s.output.AuthPolicyHeld == nil {
-		rivals, err := r.onSameRoute(ctx, s, kuadrant.AuthPolicy)
+		rivals, err := r.onSameRoute(ctx, s, kuadrant.AuthPolicy, kuadrant.InForce)
 		if err != nil {
 			return "", err
 		}
 		found = rivals
 	}
-	for _, kind := range kinds {
+	for _, kind := range s.displaced {
 		rivals, err := r.rivals(ctx, s, kind)
 		if err != nil {
 			return "", err
@@ -49,18 +49,18 @@ func (r *Reconciler) overridden(ctx context.Context, s *scope) (string, error) {
 	switch before := meta.FindStatusCondition(s.before.Status.Conditions, string(v1alpha1.ConditionPoliciesApplied)); {
 	case len(found) > 0:
 		return fmt.Sprintf(rivalled, strings.Join(found, ", ")), nil
-	case len(kinds) == 0:
+	case len(s.displaced) == 0:
 		return "", nil
 	case before != nil && before.Reason == string(v1alpha1.ReasonOverridden):
 		return before.Message, nil // It has just gone, and Kuadrant will say so.
 	default:
-		return fmt.Sprintf(rivalled, fmt.Sprintf(unnamed, kinds[0].Kind, s.ref.Namespace, policyName(kinds[0], s.ref.Name))), nil
+		return fmt.Sprintf(rivalled, fmt.Sprintf(unnamed, s.displaced[0].Kind, s.ref.Namespace, policyName(s.displaced[0], s.ref.Name))), nil
 	}
 }
 
 // rivals names the policies that can be in force in the place of a generated one.
 func (r *Reconciler) rivals(ctx context.Context, s *scope, kind schema.GroupVersionKind) ([]string, error) {
-	found, err := r.onSameRoute(ctx, s, kind)
+	found, err := r.onSameRoute(ctx, s, kind, func(*unstructured.Unstructured) bool { return true })
 	if err != nil {
 		return nil, err
 	}
@@ -71,11 +71,11 @@ func (r *Reconciler) rivals(ctx context.Context, s *scope, kind schema.GroupVers
 	return append(found, forced...), err
 }
 
-// onSameRoute names the other policies of a kind on the model's route, whoever they
-// say has made them.
-func (r *Reconciler) onSameRoute(ctx context.Context, s *scope, kind schema.GroupVersionKind) ([]string, error) {
+// onSameRoute names the other policies of a kind on the model's route that are meant,
+// whoever they say has made them.
+func (r *Reconciler) onSameRoute(ctx context.Context, s *scope, kind schema.GroupVersionKind, meant func(*unstructured.Unstructured) bool) ([]string, error) {
 	return r.named(ctx, kind, s.ref.Namespace, func(p *unstructured.Unstructured) bool {
-		return s.input.Route != "" && kuadrant.TargetRoute(p) == s.input.Route && p.GetName() != policyName(kind, s.ref.Name)
+		return s.input.Route != "" && kuadrant.TargetRoute(p) == s.input.Route && p.GetName() != policyName(kind, s.ref.Name) && meant(p)
 	})
 }
 

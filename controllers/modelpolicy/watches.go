@@ -91,12 +91,12 @@ func policyAPIs() []facts.API {
 // collect enqueues the models that a change concerns after the pacer's pause.
 func (p *pacer) collect(of trigger.Concerned) handler.Funcs { return trigger.EnqueueAfter(of, p.wait) }
 
-// drifted leaves out what changed in a generated policy's status only, unless others
-// are now enforced in its place, or are no longer.
+// drifted leaves out what changed in a policy's status only, unless others are now
+// enforced in the place of a generated one, or are no longer; or one of others is.
 func drifted(h handler.Funcs) handler.Funcs {
 	enqueue := h.UpdateFunc
 	h.UpdateFunc = func(ctx context.Context, e event.UpdateEvent, q trigger.Queue) {
-		if trigger.Drifted(e.ObjectOld, e.ObjectNew) || displaced(e.ObjectOld) != displaced(e.ObjectNew) {
+		if trigger.Drifted(e.ObjectOld, e.ObjectNew) || displaced(e.ObjectOld) != displaced(e.ObjectNew) || deciding(e.ObjectOld) != deciding(e.ObjectNew) {
 			enqueue(ctx, e, q)
 		}
 	}
@@ -106,6 +106,15 @@ func drifted(h handler.Funcs) handler.Funcs {
 func displaced(object client.Object) bool {
 	policy, ok := object.(*unstructured.Unstructured)
 	return ok && kuadrant.Displaced(policy)
+}
+
+// deciding tells whether a policy of others is in force.
+func deciding(object client.Object) bool {
+	policy, ok := object.(*unstructured.Unstructured)
+	if _, ours := trigger.ModelOfPolicy(object); ours {
+		return false
+	}
+	return ok && kuadrant.InForce(policy)
 }
 
 // sharingRoute returns a model and those that use the same route: when the one
