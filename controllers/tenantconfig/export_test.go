@@ -5,6 +5,7 @@ package tenantconfig
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -86,6 +87,15 @@ func Succeed(ctx context.Context, reader client.Client, now time.Time, settings 
 	s.input.Tenant = of
 	err := r.succeed(ctx, s)
 	return s.predecessor, err
+}
+
+// Prune removes what is recorded in a config of which nothing is wanted, while the
+// AuthPolicy of its Gateway waits for a predecessor; for none if that is empty.
+func Prune(ctx context.Context, cluster client.Client, config *v1alpha1.MaasTenantConfig, predecessor string) error {
+	r := &Reconciler{Client: cluster, Applier: apply.New(cluster, apply.Options{})}
+	s := newScope(config)
+	s.predecessor = predecessor
+	return errors.Join(r.prune(ctx, s), s.unpruned)
 }
 
 // Publishes is for the tests.

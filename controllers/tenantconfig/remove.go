@@ -193,9 +193,13 @@ func first(deletions []apply.Deletion, outcome apply.Outcome) string {
 }
 
 // prune removes what is recorded and no longer wanted, after everything that is wanted
-// is in place. What could not be removed stays on the inventory, and is tried again.
+// is in place. What could not be removed stays on the inventory, and is tried again. So
+// does what guards the tenant's last Gateway while this one's AuthPolicy has to wait.
 func (r *Reconciler) prune(ctx context.Context, s *scope) error {
 	recorded, wanted := s.recorded(), apply.InventoryOf(s.objects...)
+	if s.predecessor != "" {
+		wanted = wanted.Union(part(recorded, guarding))
+	}
 	if len(recorded.Without(wanted)) == 0 {
 		return nil
 	}

@@ -32,12 +32,12 @@ const successionDelay = 2 * time.Second
 // one Gateway Kuadrant enforces the newer: ours, which admits nobody, would end at once
 // what the one of an earlier release admits, to models and to maas-api. So that comes
 // after their own AuthPolicies are in force, and until then the Gateway is guarded as
-// it was.
+// it was. Nor is that of the tenant's last Gateway turned to this one before.
 func (r *Reconciler) succeed(ctx context.Context, s *scope) error {
 	gateway := s.input.Tenant.Gateway
 	key := types.NamespacedName{Namespace: gateway.Namespace, Name: s.input.Tenant.GatewayDefaultAuth()}
 	ours, err := fetch.Optional(ctx, r.Client, key, kuadrant.New(kuadrant.AuthPolicy))
-	if err != nil || ours != nil {
+	if err != nil || ours != nil && kuadrant.TargetGateway(ours) == gateway.Name {
 		return err
 	}
 	for _, key := range r.Tenants.Settings.FormerGatewayAuth(gateway) {

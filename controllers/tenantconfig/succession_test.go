@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
@@ -14,6 +15,8 @@ import (
 
 	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
 	"github.com/opendatahub-io/maas-operator/controllers/tenantconfig"
+	"github.com/opendatahub-io/maas-operator/internal/apply"
+	"github.com/opendatahub-io/maas-operator/internal/kuadrant"
 	"github.com/opendatahub-io/maas-operator/internal/tenancy"
 	"github.com/opendatahub-io/maas-operator/test/builder"
 	"github.com/opendatahub-io/maas-operator/test/fakecluster"
@@ -46,6 +49,8 @@ func TestTheAuthPolicyOfAGatewayWaits(t *testing.T) {
 		return builder.ModelRef("llm", "granite").Status(status).Obj()
 	}
 	former, maasAPI := inForce(gatewayNamespace, "red-maas-auth", true), inForce(infraNamespace, red.MaaSAPIAuthPolicy(), true)
+	here, elsewhere := inForce(gatewayNamespace, red.GatewayDefaultAuth(), true), inForce(gatewayNamespace, red.GatewayDefaultAuth(), true)
+	elsewhere.Object["spec"] = formerPolicy("", "blue").Object["spec"]
 	judged, unjudged := inForce("llm", "maas-auth-granite", true), inForce("llm", "maas-auth-granite", false)
 	for name, test := range map[string]struct {
 		objects []client.Object
@@ -60,6 +65,8 @@ func TestTheAuthPolicyOfAGatewayWaits(t *testing.T) {
 		"for the policy of a model":                    {[]client.Object{former, maasAPI, granite("red", looked), unjudged}, true},
 		"no longer":                                    {[]client.Object{former, maasAPI, granite("red", looked), judged}, false},
 		"for that of a model whose Gateway is unknown": {[]client.Object{former, maasAPI, granite("", looked), unjudged}, true},
+		"once on another Gateway":                      {[]client.Object{former, elsewhere}, true},
+		"not any more":                                 {[]client.Object{former, here}, false},
 		"for no model without a route":                 {[]client.Object{former, maasAPI, granite("", looked)}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -72,6 +79,28 @@ func TestTheAuthPolicyOfAGatewayWaits(t *testing.T) {
 			}
 			if err != nil || got != want {
 				t.Errorf("waits for %q, error %v; want %q", got, err, want)
+			}
+		})
+	}
+}
+
+// What guards the Gateway that a tenant leaves stays as long as the other is not guarded.
+func TestAGuardStaysWhileTheNextOneWaits(t *testing.T) {
+	t.Parallel()
+	guard := inForce("gateways", "gateway-default-auth-red", true)
+	mapper := meta.NewDefaultRESTMapper(nil)
+	mapper.Add(kuadrant.AuthPolicy, meta.RESTScopeNamespace)
+	for predecessor, want := range map[string]int{"AuthPolicy ingress/red-maas-auth": 1, "": 0} {
+		t.Run("for "+predecessor, func(t *testing.T) {
+			t.Parallel()
+			cluster := fakecluster.Holding(weighed(t), guard).WithRESTMapper(mapper).Build()
+			config := &v1alpha1.MaasTenantConfig{ObjectMeta: metav1.ObjectMeta{Namespace: "red", Name: v1alpha1.DefaultTenantConfigName}}
+			config.Status.Inventory = apply.InventoryOf(guard).Entries()
+			if err := tenantconfig.Prune(t.Context(), cluster, config, predecessor); err != nil {
+				t.Fatal(err)
+			}
+			if len(config.Status.Inventory) != want {
+				t.Errorf("%d policies are recorded, want %d", len(config.Status.Inventory), want)
 			}
 		})
 	}
