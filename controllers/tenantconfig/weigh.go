@@ -31,7 +31,7 @@ const (
 	// may be out of our hands, or done before it is written.
 	weighAfter = 10 * time.Minute
 	// heavy is the size from which on it is not read each time, and stale the age at
-	// which it is read again then.
+	// which it is read again then, and compared with the models, however large it is.
 	heavy = tenantstatus.MaxConfiguration / 8
 	stale = time.Minute
 )
@@ -41,6 +41,8 @@ type weight struct {
 	gateway       types.NamespacedName
 	configuration tenantstatus.Configuration
 	read          time.Time
+	// compared is when it was last looked who is in it.
+	compared time.Time
 }
 
 // weights are those of all tenants.
@@ -85,27 +87,41 @@ func (r *Reconciler) weigh(ctx context.Context, s *scope) {
 	}
 	if age := now.Sub(known.read); known.configuration.Bytes >= heavy && age < stale {
 		s.lookAgain(stale - age)
-	} else if read, err := r.readConfiguration(ctx, s); err != nil {
+	} else if read, err := r.weighAnew(ctx, s, known); err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "Going on without the size of the Gateway's configuration", "Gateway", gateway)
 		s.lookAgain(stale)
 	} else {
-		known = weight{gateway: gateway, configuration: read, read: now}
+		known = read
 		r.weights.set(key, known)
-		r.Metrics.SetConfiguration(key, gateway, read.Bytes)
+		r.Metrics.SetConfiguration(key, gateway, known.configuration.Bytes)
 		s.lookAgain(weighAfter)
-		if read.Missing != "" {
+		if known.configuration.Missing != "" {
 			s.lookAgain(stale) // What is put right should soon be said to be.
 		}
 	}
 	s.facts.Warnings = append(s.facts.Warnings, known.configuration.Warnings()...)
 }
 
-// readConfiguration reads past the cache: it would keep all objects of these kinds.
-func (r *Reconciler) readConfiguration(ctx context.Context, s *scope) (tenantstatus.Configuration, error) {
+// weighAnew reads the configuration, and compares it with the models when that was not
+// done of late: it takes a look at all models and policies of the cluster.
+func (r *Reconciler) weighAnew(ctx context.Context, s *scope, known weight) (weight, error) {
+	now := r.Clock.Now()
+	if age := now.Sub(known.compared); age < stale {
+		s.lookAgain(stale - age)
+		read, err := r.readConfiguration(ctx, s, nil)
+		read.Missing = known.configuration.Missing
+		return weight{gateway: known.gateway, configuration: read, read: now, compared: known.compared}, err
+	}
 	guarded, err := r.guarded(ctx, s) // Before what follows from it.
 	if err != nil {
-		return tenantstatus.Configuration{}, err
+		return weight{}, err
 	}
+	read, err := r.readConfiguration(ctx, s, guarded)
+	return weight{gateway: known.gateway, configuration: read, read: now, compared: now}, err
+}
+
+// readConfiguration reads past the cache: it would keep all objects of these kinds.
+func (r *Reconciler) readConfiguration(ctx context.Context, s *scope, guarded map[string]string) (tenantstatus.Configuration, error) {
 	gateway, absent := s.input.Tenant.Gateway, ""
 	key := types.NamespacedName{Namespace: gateway.Namespace, Name: "kuadrant-" + gateway.Name}
 	for _, api := range []facts.API{envoyFilters, wasmPlugins} {

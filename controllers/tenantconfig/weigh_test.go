@@ -184,6 +184,33 @@ func TestALargeConfigurationIsReadSeldom(t *testing.T) {
 	}
 }
 
+// A small one is read each time; who is in it takes a look at all models and policies.
+func TestAConfigurationIsComparedWithTheModelsSeldom(t *testing.T) {
+	t.Parallel()
+	lists := 0
+	cluster := interceptor.NewClient(fakecluster.Holding(weighed(t), configuration(envoyFilter, "red", 0)).Build(), interceptor.Funcs{
+		List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, options ...client.ListOption) error {
+			lists++
+			return c.List(ctx, list, options...)
+		},
+	})
+	clock := clocktesting.NewFakePassiveClock(time.Unix(0, 0))
+	w := tenantconfig.NewWeighing(cluster, clock, "envoyfilters.networking.istio.io")
+	for _, step := range []struct {
+		second    int64
+		wantLists int
+		wantAgain time.Duration
+	}{{0, 2, 10 * time.Minute}, {20, 2, 40 * time.Second}, {60, 4, 10 * time.Minute}} {
+		clock.SetTime(time.Unix(step.second, 0))
+		if _, again := w.Weigh(t.Context(), gatewayNamespace, "red"); lists != step.wantLists || again != step.wantAgain {
+			t.Errorf("after %d seconds: %d lists, again after %s; want %d, %s", step.second, lists, again, step.wantLists, step.wantAgain)
+		}
+	}
+	if w.Weigh(t.Context(), gatewayNamespace, "blue"); lists != 6 {
+		t.Errorf("%d lists, want 6: nothing is known of another Gateway", lists)
+	}
+}
+
 var _ = Describe("the configuration of a Gateway", Ordered, func() {
 	var green tenantOf
 	degraded := func() string {
