@@ -5,6 +5,7 @@ package modelpolicy
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
 
@@ -36,12 +37,17 @@ func said(name, enforced, reason string) *unstructured.Unstructured {
 	return policy
 }
 
-// A policy that Kuadrant has not accepted lets nobody in.
-func TestWithoutAnAuthPolicyAnotherDecidesOnceItIsInForce(t *testing.T) {
-	t.Parallel()
+// authPolicies is a scheme of nothing else.
+func authPolicies() *runtime.Scheme {
 	scheme := runtime.NewScheme()
 	scheme.AddKnownTypeWithName(kuadrant.AuthPolicy, &unstructured.Unstructured{})
 	scheme.AddKnownTypeWithName(kuadrant.AuthPolicy.GroupVersion().WithKind("AuthPolicyList"), &unstructured.UnstructuredList{})
+	return scheme
+}
+
+// A policy that Kuadrant has not accepted lets nobody in.
+func TestWithoutAnAuthPolicyAnotherDecidesOnceItIsInForce(t *testing.T) {
+	t.Parallel()
 	for name, tc := range map[string]struct {
 		theirs client.Object
 		want   bool
@@ -55,9 +61,35 @@ func TestWithoutAnAuthPolicyAnotherDecidesOnceItIsInForce(t *testing.T) {
 			ref := builder.ModelRef("llm", "granite").Obj()
 			s := &scope{ref: ref, before: ref}
 			s.input.Route = "granite-route"
-			r := &Reconciler{Client: fakecluster.Holding(scheme, tc.theirs).Build()}
+			r := &Reconciler{Client: fakecluster.Holding(authPolicies(), tc.theirs).Build()}
 			got, err := r.overridden(t.Context(), s)
 			if err != nil || (got != "") != tc.want || tc.want && !strings.Contains(got, "AuthPolicy llm/open-door") {
+				t.Errorf("overridden() = %q, error %v, want the policy named: %t", got, err, tc.want)
+			}
+		})
+	}
+}
+
+// One that is not written for now, because something has to be put right first, can have
+// lost its place.
+func TestAnAuthPolicyThatIsHeldMayBeOverridden(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		ours client.Object
+		want bool
+	}{
+		"it is in force":    {said("maas-auth-granite", "True", "Enforced"), false},
+		"it is overridden":  {said("maas-auth-granite", "False", "Overridden"), true},
+		"there is none yet": {said("maas-auth-other", "False", "Overridden"), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ref := builder.ModelRef("llm", "granite").Obj()
+			s := &scope{ref: ref, before: ref}
+			s.input.Route, s.output.AuthPolicyHeld = "granite-route", errors.New("held")
+			r := &Reconciler{Client: fakecluster.Holding(authPolicies(), tc.ours, said("open-door", "True", "Enforced")).Build()}
+			got, err := r.overridden(t.Context(), s)
+			if err != nil || strings.Contains(got, "AuthPolicy llm/open-door") != tc.want {
 				t.Errorf("overridden() = %q, error %v, want the policy named: %t", got, err, tc.want)
 			}
 		})

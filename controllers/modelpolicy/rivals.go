@@ -12,10 +12,12 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
 	"github.com/opendatahub-io/maas-operator/internal/desired/model"
+	"github.com/opendatahub-io/maas-operator/internal/fetch"
 	"github.com/opendatahub-io/maas-operator/internal/kuadrant"
 )
 
@@ -31,6 +33,9 @@ const (
 // empty when none is known to be. Without an AuthPolicy of the model any other that is
 // in force decides.
 func (r *Reconciler) overridden(ctx context.Context, s *scope) (string, error) {
+	if err := r.observeHeld(ctx, s); err != nil {
+		return "", err
+	}
 	var found []string
 	if s.output.AuthPolicy == nil && s.output.AuthPolicyHeld == nil {
 		rivals, err := r.onSameRoute(ctx, s, kuadrant.AuthPolicy, kuadrant.InForce)
@@ -56,6 +61,20 @@ func (r *Reconciler) overridden(ctx context.Context, s *scope) (string, error) {
 	default:
 		return fmt.Sprintf(rivalled, fmt.Sprintf(unnamed, s.displaced[0].Kind, s.ref.Namespace, policyName(s.displaced[0], s.ref.Name))), nil
 	}
+}
+
+// observeHeld takes note of what became of an AuthPolicy that stays as it is: others can
+// be in force in its place all the same.
+func (r *Reconciler) observeHeld(ctx context.Context, s *scope) error {
+	if s.output.AuthPolicyHeld == nil {
+		return nil
+	}
+	key := types.NamespacedName{Namespace: s.ref.Namespace, Name: model.AuthPolicyName(s.ref.Name)}
+	live, err := fetch.Optional(ctx, r.Client, key, kuadrant.New(kuadrant.AuthPolicy))
+	if err == nil && kuadrant.Displaced(live) {
+		s.displaced = append(s.displaced, kuadrant.AuthPolicy)
+	}
+	return err
 }
 
 // rivals names the policies that can be in force in the place of a generated one.
