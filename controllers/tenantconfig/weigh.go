@@ -43,6 +43,8 @@ type weight struct {
 	read          time.Time
 	// compared is when it was last looked who is in it.
 	compared time.Time
+	// seen tells that it has been there, ever since this operator began.
+	seen bool
 }
 
 // weights are those of all tenants.
@@ -110,14 +112,17 @@ func (r *Reconciler) weighAnew(ctx context.Context, s *scope, known weight) (wei
 		s.lookAgain(stale - age)
 		read, err := r.readConfiguration(ctx, s, nil)
 		read.Missing = known.configuration.Missing
-		return weight{gateway: known.gateway, configuration: read, read: now, compared: known.compared}, err
+		return weight{gateway: known.gateway, configuration: read, read: now, compared: known.compared, seen: known.seen || read.Bytes > 0}, err
 	}
 	guarded, err := r.guarded(ctx, s) // Before what follows from it.
 	if err != nil {
 		return weight{}, err
 	}
 	read, err := r.readConfiguration(ctx, s, guarded)
-	return weight{gateway: known.gateway, configuration: read, read: now, compared: now}, err
+	if !known.seen && read.Bytes == 0 {
+		read.Missing = "" // Kuadrant keeps it elsewhere, for Gateways of another kind of proxy.
+	}
+	return weight{gateway: known.gateway, configuration: read, read: now, compared: now, seen: known.seen || read.Bytes > 0}, err
 }
 
 // readConfiguration reads past the cache: it would keep all objects of these kinds.

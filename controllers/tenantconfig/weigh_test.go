@@ -94,22 +94,24 @@ func TestTheConfigurationOfAGatewayIsWeighed(t *testing.T) {
 	}
 }
 
+func enforcedPolicy(status string) *unstructured.Unstructured {
+	policy := kuadrant.New(kuadrant.AuthPolicy)
+	policy.SetNamespace("llm")
+	policy.SetName("maas-auth-granite")
+	policy.SetLabels(map[string]string{v1alpha1.LabelManagedBy: v1alpha1.ManagedByValue})
+	policy.Object["status"] = map[string]any{"observedGeneration": int64(0), "conditions": []any{map[string]any{
+		"type": "Enforced", "status": status, "reason": "Because", "message": "", "lastTransitionTime": "2030-01-01T00:00:00Z",
+	}}}
+	return policy
+}
+
+func modelOf(tenant string) *v1alpha1.MaaSModelRef {
+	return builder.ModelRef("llm", "granite").Status(v1alpha1.MaaSModelRefStatus{Tenant: tenant}).Obj()
+}
+
 // A configuration that was refused stays as small as it was: what counts is who is in it.
 func TestAModelThatIsNotInTheConfigurationIsAWarning(t *testing.T) {
 	t.Parallel()
-	enforced := func(status string) *unstructured.Unstructured {
-		policy := kuadrant.New(kuadrant.AuthPolicy)
-		policy.SetNamespace("llm")
-		policy.SetName("maas-auth-granite")
-		policy.SetLabels(map[string]string{v1alpha1.LabelManagedBy: v1alpha1.ManagedByValue})
-		policy.Object["status"] = map[string]any{"observedGeneration": int64(0), "conditions": []any{map[string]any{
-			"type": "Enforced", "status": status, "reason": "Because", "message": "", "lastTransitionTime": "2030-01-01T00:00:00Z",
-		}}}
-		return policy
-	}
-	of := func(tenant string) *v1alpha1.MaaSModelRef {
-		return builder.ModelRef("llm", "granite").Status(v1alpha1.MaaSModelRefStatus{Tenant: tenant}).Obj()
-	}
 	naming := func(policies ...string) *unstructured.Unstructured {
 		object := configuration(envoyFilter, "red", 0)
 		object.Object["spec"] = map[string]any{"configuration": `{"sources":["authpolicy.kuadrant.io:` + strings.Join(policies, `","authpolicy.kuadrant.io:`) + `"]}`}
@@ -123,14 +125,14 @@ func TestAModelThatIsNotInTheConfigurationIsAWarning(t *testing.T) {
 		want      bool
 		wantAgain time.Duration
 	}{
-		"it is in it":                {[]client.Object{of("red"), enforced("True"), naming(own, others)}, then, false, 10 * time.Minute},
-		"it is not":                  {[]client.Object{of("red"), enforced("True"), naming(own, others+"-too")}, then, true, time.Minute},
-		"there is nothing to be in":  {[]client.Object{of("red"), enforced("True")}, then, true, time.Minute},
-		"it may be in a moment":      {[]client.Object{of("red"), enforced("True"), naming(own)}, then.Add(-time.Second), false, time.Minute},
-		"its policy is not enforced": {[]client.Object{of("red"), enforced("False"), naming(own)}, then, false, time.Minute},
-		"it has no policy yet":       {[]client.Object{of("red"), naming(own)}, then, false, time.Minute},
-		"it is another tenant's":     {[]client.Object{of("blue"), enforced("True"), naming(own)}, then, false, 10 * time.Minute},
-		"it names no policies":       {[]client.Object{of("red"), enforced("True"), configuration(envoyFilter, "red", 0)}, then, false, 10 * time.Minute},
+		"it is in it":                {[]client.Object{modelOf("red"), enforcedPolicy("True"), naming(own, others)}, then, false, 10 * time.Minute},
+		"it is not":                  {[]client.Object{modelOf("red"), enforcedPolicy("True"), naming(own, others+"-too")}, then, true, time.Minute},
+		"there never was any":        {[]client.Object{modelOf("red"), enforcedPolicy("True")}, then, false, 10 * time.Minute},
+		"it may be in a moment":      {[]client.Object{modelOf("red"), enforcedPolicy("True"), naming(own)}, then.Add(-time.Second), false, time.Minute},
+		"its policy is not enforced": {[]client.Object{modelOf("red"), enforcedPolicy("False"), naming(own)}, then, false, time.Minute},
+		"it has no policy yet":       {[]client.Object{modelOf("red"), naming(own)}, then, false, time.Minute},
+		"it is another tenant's":     {[]client.Object{modelOf("blue"), enforcedPolicy("True"), naming(own)}, then, false, 10 * time.Minute},
+		"it names no policies":       {[]client.Object{modelOf("red"), enforcedPolicy("True"), configuration(envoyFilter, "red", 0)}, then, false, 10 * time.Minute},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -146,6 +148,31 @@ func TestAModelThatIsNotInTheConfigurationIsAWarning(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A proxy without its configuration lets everything pass. Gateways of another kind of
+// proxy never have one.
+func TestAConfigurationThatHasGoneIsAWarning(t *testing.T) {
+	t.Parallel()
+	object := configuration(envoyFilter, "red", 0)
+	object.Object["spec"] = map[string]any{"configuration": `{"sources":["authpolicy.kuadrant.io:llm/maas-auth-granite"]}`}
+	policy := enforcedPolicy("True")
+	cluster := fakecluster.Holding(weighed(t), modelOf("red"), policy, object).Build()
+	clock := clocktesting.NewFakePassiveClock(time.Date(2030, 1, 1, 0, 1, 0, 0, time.UTC))
+	w := tenantconfig.NewWeighing(cluster, clock, "envoyfilters.networking.istio.io")
+	if warnings, _ := w.Weigh(t.Context(), gatewayNamespace, "red"); len(warnings) != 0 {
+		t.Fatalf("warnings = %+v, want none", warnings)
+	}
+	if err := cluster.Delete(t.Context(), object.DeepCopy()); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // It stays said.
+		clock.SetTime(clock.Now().Add(time.Minute))
+		warnings, again := w.Weigh(t.Context(), gatewayNamespace, "red")
+		if len(warnings) != 1 || !strings.HasPrefix(warnings[0].Message, "EnvoyFilter openshift-ingress/kuadrant-red, which Kuadrant generates for the Gateway, does not exist") || again != time.Minute {
+			t.Errorf("warnings = %+v, again after %s; want that it does not exist, after a minute", warnings, again)
+		}
 	}
 }
 
