@@ -104,25 +104,41 @@ func (r *Reconciler) weigh(ctx context.Context, s *scope) {
 	s.facts.Warnings = append(s.facts.Warnings, known.configuration.Warnings()...)
 }
 
-// weighAnew reads the configuration, and compares it with the models when that was not
-// done of late: it takes a look at all models and policies of the cluster.
+// weighAnew reads the configuration, and compares it with the tenant's models when that
+// was not done of late: it takes a look at all policies of the cluster. Whatever changed
+// meanwhile is seen by another look, which a tenant without models does not need.
 func (r *Reconciler) weighAnew(ctx context.Context, s *scope, known weight) (weight, error) {
-	now := r.Clock.Now()
-	if age := now.Sub(known.compared); age < stale {
-		s.lookAgain(stale - age)
-		read, err := r.readConfiguration(ctx, s, nil)
-		read.Missing = known.configuration.Missing
-		return weight{gateway: known.gateway, configuration: read, read: now, compared: known.compared, seen: known.seen || read.Bytes > 0}, err
-	}
-	guarded, err := r.guarded(ctx, s) // Before what follows from it.
+	next := known
+	next.read = r.Clock.Now()
+	models, err := r.byPolicy(ctx, s)
 	if err != nil {
-		return weight{}, err
+		return known, err
+	}
+	age, guarded := next.read.Sub(known.compared), map[string]string(nil)
+	fresh := age < stale
+	switch {
+	case len(models) == 0:
+		fresh = false // Nothing can be missing.
+	case fresh:
+		s.lookAgain(stale - age)
+	default:
+		if guarded, err = r.guarded(ctx, models); err != nil { // Before what follows from it.
+			return known, err
+		}
+		if len(guarded) < len(models) {
+			s.lookAgain(stale)
+		}
+		next.compared = next.read
 	}
 	read, err := r.readConfiguration(ctx, s, guarded)
-	if !known.seen && read.Bytes == 0 {
+	switch {
+	case fresh:
+		read.Missing = known.configuration.Missing
+	case !known.seen && read.Bytes == 0:
 		read.Missing = "" // Kuadrant keeps it elsewhere, for Gateways of another kind of proxy.
 	}
-	return weight{gateway: known.gateway, configuration: read, read: now, compared: now, seen: known.seen || read.Bytes > 0}, err
+	next.configuration, next.seen = read, known.seen || read.Bytes > 0
+	return next, err
 }
 
 // readConfiguration reads past the cache: it would keep all objects of these kinds.
@@ -151,20 +167,25 @@ func (r *Reconciler) readConfiguration(ctx context.Context, s *scope, guarded ma
 	return tenantstatus.Configuration{Object: absent, Missing: firstWithout(guarded, nil)}, nil
 }
 
-// guarded are the tenant's models whose AuthPolicy Kuadrant has called enforced for a
-// while, by the policy. It says so once it has tried to write the configuration. Nothing
-// tells of the moment, so it is looked for while there are others.
-func (r *Reconciler) guarded(ctx context.Context, s *scope) (map[string]string, error) {
-	var models v1alpha1.MaaSModelRefList
-	if err := r.Client.List(ctx, &models, client.UnsafeDisableDeepCopy); err != nil {
+// byPolicy are the tenant's models by their AuthPolicy, both as "<namespace>/<name>".
+func (r *Reconciler) byPolicy(ctx context.Context, s *scope) (map[string]string, error) {
+	var list v1alpha1.MaaSModelRefList
+	if err := r.Client.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil {
 		return nil, fmt.Errorf("list MaaSModelRefs: %w", err)
 	}
-	named := map[string]string{}
-	for i := range models.Items {
-		if m := &models.Items[i]; m.Status.Tenant == s.input.Tenant.Name {
-			named[m.Namespace+"/"+model.AuthPolicyName(m.Name)] = m.Namespace + "/" + m.Name
+	out := map[string]string{}
+	for i := range list.Items {
+		if m := &list.Items[i]; m.Status.Tenant == s.input.Tenant.Name {
+			out[m.Namespace+"/"+model.AuthPolicyName(m.Name)] = m.Namespace + "/" + m.Name
 		}
 	}
+	return out, nil
+}
+
+// guarded are those of the models whose AuthPolicy Kuadrant has called enforced for a
+// while. It says so once it has tried to write the configuration. Nothing tells of the
+// moment, so it is looked for while there are others.
+func (r *Reconciler) guarded(ctx context.Context, models map[string]string) (map[string]string, error) {
 	var policies unstructured.UnstructuredList
 	policies.SetGroupVersionKind(kuadrant.AuthPolicy)
 	if err := r.Client.List(ctx, &policies, client.MatchingLabels{v1alpha1.LabelManagedBy: v1alpha1.ManagedByValue}, client.UnsafeDisableDeepCopy); err != nil {
@@ -174,12 +195,9 @@ func (r *Reconciler) guarded(ctx context.Context, s *scope) (map[string]string, 
 	for i := range policies.Items {
 		key := client.ObjectKeyFromObject(&policies.Items[i]).String()
 		since, enforced := kuadrant.EnforcedSince(&policies.Items[i])
-		if named[key] != "" && enforced && r.Clock.Now().Sub(since) >= stale {
-			out[key] = named[key]
+		if models[key] != "" && enforced && r.Clock.Now().Sub(since) >= stale {
+			out[key] = models[key]
 		}
-	}
-	if len(out) < len(named) {
-		s.lookAgain(stale)
 	}
 	return out, nil
 }

@@ -211,30 +211,40 @@ func TestALargeConfigurationIsReadSeldom(t *testing.T) {
 	}
 }
 
-// A small one is read each time; who is in it takes a look at all models and policies.
+// A small one is read each time; who is in it takes a look at all policies, and another
+// one later.
 func TestAConfigurationIsComparedWithTheModelsSeldom(t *testing.T) {
 	t.Parallel()
-	lists := 0
-	cluster := interceptor.NewClient(fakecluster.Holding(weighed(t), configuration(envoyFilter, "red", 0)).Build(), interceptor.Funcs{
-		List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, options ...client.ListOption) error {
-			lists++
-			return c.List(ctx, list, options...)
-		},
-	})
-	clock := clocktesting.NewFakePassiveClock(time.Unix(0, 0))
-	w := tenantconfig.NewWeighing(cluster, clock, "envoyfilters.networking.istio.io")
-	for _, step := range []struct {
-		second    int64
-		wantLists int
-		wantAgain time.Duration
-	}{{0, 2, 10 * time.Minute}, {20, 2, 40 * time.Second}, {60, 4, 10 * time.Minute}} {
-		clock.SetTime(time.Unix(step.second, 0))
-		if _, again := w.Weigh(t.Context(), gatewayNamespace, "red"); lists != step.wantLists || again != step.wantAgain {
-			t.Errorf("after %d seconds: %d lists, again after %s; want %d, %s", step.second, lists, again, step.wantLists, step.wantAgain)
-		}
-	}
-	if w.Weigh(t.Context(), gatewayNamespace, "blue"); lists != 6 {
-		t.Errorf("%d lists, want 6: nothing is known of another Gateway", lists)
+	for name, test := range map[string]struct {
+		tenant    string
+		wantLists []int
+		wantAgain []time.Duration
+	}{
+		"of a tenant with models":    {"red", []int{1, 1, 2}, []time.Duration{10 * time.Minute, 40 * time.Second, 10 * time.Minute}},
+		"of a tenant without models": {"blue", []int{0, 0, 0}, []time.Duration{10 * time.Minute, 10 * time.Minute, 10 * time.Minute}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			lists := 0
+			objects := []client.Object{modelOf("red"), enforcedPolicy("True"), configuration(envoyFilter, "red", 0), configuration(envoyFilter, "blue", 0)}
+			cluster := interceptor.NewClient(fakecluster.Holding(weighed(t), objects...).Build(), interceptor.Funcs{
+				List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, options ...client.ListOption) error {
+					if _, ofModels := list.(*v1alpha1.MaaSModelRefList); !ofModels {
+						lists++
+					}
+					return c.List(ctx, list, options...)
+				},
+			})
+			start := time.Date(2030, 1, 1, 0, 1, 0, 0, time.UTC)
+			clock := clocktesting.NewFakePassiveClock(start)
+			w := tenantconfig.NewWeighing(cluster, clock, "envoyfilters.networking.istio.io")
+			for i, second := range []time.Duration{0, 20, 60} {
+				clock.SetTime(start.Add(second * time.Second))
+				if _, again := w.Weigh(t.Context(), gatewayNamespace, test.tenant); lists != test.wantLists[i] || again != test.wantAgain[i] {
+					t.Errorf("after %d seconds: %d lists of policies, again after %s; want %d, %s", second, lists, again, test.wantLists[i], test.wantAgain[i])
+				}
+			}
+		})
 	}
 }
 
