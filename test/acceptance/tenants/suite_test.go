@@ -92,7 +92,7 @@ var _ = AfterSuite(func() {
 		return // It did not start, which has been reported.
 	}
 	byOperator := audit.ByUser(testenv.OperatorUser)
-	forbidden, err := on.Env.Audit().Events(byOperator, audit.Forbidden(), audit.Not(inDeletedNamespace))
+	forbidden, err := on.Env.Audit().Events(byOperator, audit.Forbidden(), audit.Not(inDeletedNamespace), audit.Not(audit.OfTerminatingKind()))
 	Expect(err).NotTo(HaveOccurred())
 	Expect(forbidden).To(BeEmpty(), "requests of the operator that were forbidden")
 	gateways, err := on.Env.Audit().Writes(testenv.OperatorUser, audit.ByResource("gateway.networking.k8s.io", "gateways"))
