@@ -44,7 +44,7 @@ func TestServerPutBackToAnOlderStateIsLoadedAnew(t *testing.T) {
 		}
 	}
 	replace(data, backup)
-	lost := r.mint(t)
+	lost := r.mintAgain(t)
 	eventually(t, "the replica is fresh", func() bool { return r.State() == keyindex.StateFresh && r.accepts(t, lost) })
 	loads := r.metric(t, "loads_total")
 	replace(backup, data)
@@ -74,7 +74,7 @@ func TestRevocationIsInForceInTimeAfterARestartOfTheServer(t *testing.T) {
 		there.refusedWithin(t, k, time.Now())
 	}
 	eventually(t, "the replica is fresh", func() bool { return there.State() == keyindex.StateFresh })
-	there.wantAccepted(t, here.mint(t))
+	there.wantAccepted(t, here.mintAgain(t))
 }
 
 // Mode 9, with a server that is frozen: it takes connections and says nothing.

@@ -125,6 +125,28 @@ type key struct {
 // mint makes a key on a replica.
 func (r *replica) mint(t *testing.T) key {
 	t.Helper()
+	k, err := r.tryMint(t)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return k
+}
+
+// mintAgain is mint after the server was restarted: connections of before are yet to
+// find out.
+func (r *replica) mintAgain(t *testing.T) key {
+	t.Helper()
+	var made key
+	eventually(t, "a key can be made again", func() bool {
+		var err error
+		made, err = r.tryMint(t)
+		return err == nil
+	})
+	return made
+}
+
+func (r *replica) tryMint(t *testing.T) (key, error) {
+	t.Helper()
 	secret, err := apikey.Generate(rand.Reader)
 	if err != nil {
 		t.Fatal(err)
@@ -133,10 +155,7 @@ func (r *replica) mint(t *testing.T) key {
 		ID: uuid.NewString(), Username: "alice", Name: "key", Subscription: "free", Tenant: tenant,
 		Groups: []string{"system:authenticated"}, Status: apikey.StatusActive, CreatedAt: time.Now(),
 	}}
-	if err := r.store.Insert(t.Context(), k); err != nil {
-		t.Fatal(err)
-	}
-	return key{id: k.ID, digest: k.Digest}
+	return key{id: k.ID, digest: k.Digest}, r.store.Insert(t.Context(), k)
 }
 
 func (r *replica) mintMany(t *testing.T, n int) []key {
