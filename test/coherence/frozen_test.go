@@ -29,8 +29,11 @@ const (
 
 // blackout is what a replica says while the database is frozen.
 type blackout struct {
-	r                        *replica
-	frozen, thawed, expiry   time.Time
+	r *replica
+	// Processes of the server are halted one by one from freezing to frozen; an
+	// answer between the two may still confirm keys.
+	freezing, frozen         time.Time
+	thawed, expiry           time.Time
 	good, short, strange     diary
 	revocation               time.Duration
 	revocationStatus, before int
@@ -55,8 +58,9 @@ func (b *blackout) run(ctx context.Context) {
 
 	var group sync.WaitGroup
 	defer group.Wait()
-	b.frozen = time.Now()
+	b.freezing = time.Now()
 	Expect(on.Postgres.Freeze()).To(Succeed())
+	b.frozen = time.Now()
 	defer func() {
 		b.thawed = time.Now()
 		Expect(on.Postgres.Thaw()).To(Succeed())
@@ -108,8 +112,8 @@ var _ = Describe("While the database is frozen", Ordered, func() {
 		Expect(b.good.texts(refused)).To(BeEmpty())
 		// The last confirmation is up to an interval of polls old, and the poll takes
 		// its time.
-		until := b.frozen.Add(grace - bound)
-		Expect(within(b.good.of(failed), b.frozen, until)).To(BeEmpty())
+		until := b.freezing.Add(grace - bound)
+		Expect(within(b.good.of(failed), b.freezing, until)).To(BeEmpty())
 		Expect(within(b.good.of(accepted), b.frozen.Add(bound), until)).NotTo(BeEmpty())
 	})
 
@@ -121,7 +125,7 @@ var _ = Describe("While the database is frozen", Ordered, func() {
 	It("a key that expires is refused from then on", func() {
 		const apart = 100 * time.Millisecond // The clocks of the server and of the replica.
 		Expect(within(b.short.of(accepted), b.expiry.Add(apart), b.thawed)).To(BeEmpty())
-		Expect(within(b.short.of(refused), b.expiry.Add(apart), b.frozen.Add(grace-bound))).NotTo(BeEmpty())
+		Expect(within(b.short.of(refused), b.expiry.Add(apart), b.freezing.Add(grace-bound))).NotTo(BeEmpty())
 	})
 
 	It("nothing is said about keys that nobody knows", func() {
