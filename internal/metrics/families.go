@@ -83,7 +83,7 @@ func Families() []Family {
 		{predicateLargest, Gauge, nil, "Length of the longest predicate of a limit; the newest members of a limit are left out when it would exceed 50000."},
 		{subjectsLargest, Gauge, nil, "Distinct users and groups of the model that has the most; above 256 the model's policy no longer holds them."},
 		{gatewayPolicies, Gauge, gateway, "Generated policies on the routes of a gateway, for which its policy engine computes one configuration."},
-		{gatewayLimits, Gauge, gateway, "Limits on the routes of a gateway."},
+		{gatewayLimits, Gauge, gateway, "Limits on the routes of a gateway, without those of 0 for requests of nobody."},
 		{gatewayBytes, Gauge, gateway, "Size of the generated policies on the routes of a gateway, as sent to the API server."},
 		{configurationBytes, Gauge, gateway, "Size of the object in which the policy engine keeps the configuration of a gateway, as last read; a cluster stores 1572864 bytes of it at most."},
 	}

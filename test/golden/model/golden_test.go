@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
 	"github.com/opendatahub-io/maas-operator/internal/desired/model"
+	"github.com/opendatahub-io/maas-operator/internal/kuadrant"
 	"github.com/opendatahub-io/maas-operator/internal/tenancy"
 	"github.com/opendatahub-io/maas-operator/test/golden"
 	"github.com/opendatahub-io/maas-operator/test/internal/apiserver"
@@ -107,4 +109,23 @@ func TestTheRealCRDsAccept(t *testing.T) {
 			accept(t, name, object)
 		}
 	})
+}
+
+// What counts the limits of a policy leaves out the one of nobody by its name.
+func TestEveryTokenRateLimitPolicyHasTheLimitOfNobody(t *testing.T) {
+	t.Parallel()
+	for _, name := range golden.Cases(t, "testdata") {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for _, object := range rendered(t, filepath.Join("testdata", name)) {
+				if object.GetKind() != kuadrant.TokenRateLimitPolicy.Kind {
+					continue
+				}
+				rates, _, err := unstructured.NestedSlice(object.Object, "spec", "limits", kuadrant.NobodysLimit, "rates")
+				if want := []any{map[string]any{"limit": int64(0), "window": "1m"}}; err != nil || !cmp.Equal(rates, want) {
+					t.Errorf("rates of limit %s of %s = %v, %v, want %v", kuadrant.NobodysLimit, object.GetName(), rates, err, want)
+				}
+			}
+		})
+	}
 }
