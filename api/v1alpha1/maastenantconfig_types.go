@@ -175,8 +175,10 @@ type MaasTenantConfigStatus struct {
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
 // +kubebuilder:resource:scope=Namespaced,path=maastenantconfigs,singular=maastenantconfig
+// +kubebuilder:printcolumn:name="Phase",type=string,JSONPath=`.status.phase`
 // +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`
 // +kubebuilder:printcolumn:name="Reason",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].reason`
+// +kubebuilder:printcolumn:name="Degraded",type=string,JSONPath=`.status.conditions[?(@.type=="Degraded")].reason`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:printcolumn:name="InfraNamespace",type=string,priority=1,JSONPath=`.status.infraNamespace`
 // +kubebuilder:validation:XValidation:rule="oldSelf.hasValue() || self.metadata.name == 'default-tenant'",message="MaasTenantConfig name must be default-tenant: there is one per tenant namespace",optionalOldSelf=true

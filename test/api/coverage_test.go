@@ -170,14 +170,14 @@ func TestNamesAndShapeOfTheCRDs(t *testing.T) {
 		Columns       []string
 	}
 	want := map[kind]shape{
-		modelRef:     {"maasmodelrefs", "Namespaced", nil, []string{"Phase", "Reason", "Endpoint", "HTTPRoute", "Gateway", "Age", "Governed (wide)"}},
+		modelRef:     {"maasmodelrefs", "Namespaced", nil, []string{"Phase", "Reason", "Policies", "Endpoint", "HTTPRoute", "Gateway", "Age", "Governed (wide)"}},
 		authPolicy:   {"maasauthpolicies", "Namespaced", nil, []string{"Phase", "Age", "AuthPolicies (wide)"}},
 		subscription: {"maassubscriptions", "Namespaced", nil, []string{"Phase", "Priority", "Age"}},
 		externalModel: {
 			"externalmodels", "Namespaced", nil, []string{"Provider", "TargetModel", "Endpoint", "Phase", "Age"},
 		},
-		aiTenant:          {"aitenants", "Namespaced", []string{"ait"}, []string{"Ready", "Tenant Namespace", "Gateway", "Age"}},
-		tenantConfig:      {"maastenantconfigs", "Namespaced", nil, []string{"Ready", "Reason", "Age", "InfraNamespace (wide)"}},
+		aiTenant:          {"aitenants", "Namespaced", []string{"ait"}, []string{"Phase", "Ready", "Degraded", "Tenant Namespace", "Gateway", "Age"}},
+		tenantConfig:      {"maastenantconfigs", "Namespaced", nil, []string{"Phase", "Ready", "Reason", "Degraded", "Age", "InfraNamespace (wide)"}},
 		tenant:            {"tenants", "Namespaced", nil, []string{"Ready", "Reason", "Age"}},
 		config:            {"configs", "Cluster", []string{"maasconfig"}, []string{"Ready", "Reason", "Age"}},
 		inferenceModel:    {"externalmodels", "Namespaced", nil, []string{"Phase", "Age"}},
