@@ -180,10 +180,18 @@ Worth trying, after: . %s
 	fmt.Fprintf(out, `  # ask the model with the key made above, which lies in %s, readable by you alone
   curl -K "$MAAS_CURL" "$MAAS_MODEL_URL/v1/chat/completions" -H "Authorization: Bearer $(cat "$MAAS_KEY_FILE")" \
     -d '{"model": "'"$MAAS_MODEL"'", "messages": [{"role": "user", "content": "Hello"}]}'
-  # revoke it, and ask again: 403
+  # revoke it, and ask again: %s
   curl -K "$MAAS_CURL" -X DELETE "$MAAS_URL/v1/api-keys/$MAAS_KEY_ID" -H "Authorization: Bearer $MAAS_TOKEN"
-`, s.relative(s.layout.keyFile()))
+`, s.relative(s.layout.keyFile()), s.afterRevocation())
 	return nil
+}
+
+// afterRevocation says what becomes of a request with a key that was used and is revoked.
+func (s *stack) afterRevocation() string {
+	if s.engines {
+		return "403 within a minute: Authorino remembers answers for 60 s"
+	}
+	return "403"
 }
 
 // relative shortens a path below the checkout for display.

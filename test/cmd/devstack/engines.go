@@ -138,13 +138,18 @@ func (s *stack) recorder(name string) func(*process.Process) error {
 	return func(p *process.Process) error { return s.record(name, &child{Process: p}) }
 }
 
+// kuadrantEnvironment is what is set for Kuadrant's operator; the README names it.
+func kuadrantEnvironment() []string {
+	return append(engines.Patient(), "RATELIMIT_CHECK_SERVICE_FAILURE_MODE=deny")
+}
+
 func (s *stack) startKuadrant(ctx context.Context) error {
 	if runs, err := s.runsAlready(ctx, processKuadrant); runs || err != nil {
 		return err
 	}
 	kuadrant, err := engines.StartKuadrant(ctx, engines.KuadrantOptions{
 		Kubeconfig: s.env.Kubeconfig(), WithoutOperators: true, Dir: s.layout.logs(), Keep: s.keep, Out: s.progress,
-		Env: append(engines.Patient(), "RATELIMIT_CHECK_SERVICE_FAILURE_MODE=deny"), Started: s.recorder(processKuadrant),
+		Env: kuadrantEnvironment(), Started: s.recorder(processKuadrant),
 	})
 	if err != nil {
 		return err

@@ -20,6 +20,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/opendatahub-io/maas-operator/test/stage"
+	"github.com/opendatahub-io/maas-operator/test/testenv"
 )
 
 func TestServicesAreFoundByTheirNames(t *testing.T) {
@@ -224,6 +225,24 @@ func TestTheTableSaysWhetherTokensAreCounted(t *testing.T) {
 		}
 		if strings.Contains(out.String(), "COUNTS NO TOKENS") == with || strings.Contains(out.String(), "Authorino") != with {
 			t.Errorf("with engines %t:\n%s", with, out.String())
+		}
+	}
+}
+
+func TestTheReadmeSaysInWhatTheEnginesDiffer(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile(filepath.Join(testenv.RepoRoot(), "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, setting := range kuadrantEnvironment() {
+		if !strings.Contains(string(text), "`"+setting+"`") {
+			t.Errorf("the README does not name %s", setting)
+		}
+	}
+	for with, want := range map[bool]string{true: "403 within a minute: Authorino remembers answers for 60 s", false: "403"} {
+		if got := (&stack{engines: with}).afterRevocation(); got != want {
+			t.Errorf("after a revocation, engines %t: %q, want %q", with, got, want)
 		}
 	}
 }
