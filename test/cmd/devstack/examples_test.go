@@ -137,3 +137,26 @@ func TestTheTrialIsWhatTheExamplesSay(t *testing.T) {
 		t.Errorf("the trial has %s tokens for %s, and a model at %s; want %d for %s, and %s", limit, group, model, trialTokens, trialGroup, othersModel)
 	}
 }
+
+func TestNoTwoSubscriptionsOfAStackHaveOnePriority(t *testing.T) {
+	t.Parallel()
+	objects, err := (&stack{layout: layout{root: testenv.RepoRoot()}, engines: true}).declared()
+	if err != nil {
+		t.Fatal(err)
+	}
+	has := map[string]string{}
+	for _, o := range objects {
+		if o.GetKind() != "MaaSSubscription" {
+			continue
+		}
+		value, _, _ := unstructured.NestedFieldNoCopy(o.Object, "spec", "priority")
+		priority := fmt.Sprint(value)
+		if other := has[priority]; other != "" {
+			t.Errorf("%s and %s have priority %s", other, o.GetName(), priority)
+		}
+		has[priority] = o.GetName()
+	}
+	if len(has) < 2 {
+		t.Errorf("subscriptions by priority: %v", has)
+	}
+}
