@@ -32,6 +32,16 @@ BENCH_FLAGS ?=
 # TEST_LONG_FRACTION=10 runs "test-long" and "fuzz" with a tenth of the counts.
 TEST_LONG_FRACTION ?= 1
 
+# A switch is on with 1 and off without a value, with 0, no and false; anything else is
+# a mistake, and not the opposite of what was meant.
+off := 0 no false
+switch = $(if $(filter-out 1 $(off),$($1)),$(error $1=$($1) is neither on nor off: set $1=1, or leave it out (or 0, no, false)))$(filter 1,$($1))
+override ONCE := $(call switch,ONCE)
+override ENGINES := $(call switch,ENGINES)
+override V := $(call switch,V)
+# The flag itself is the value of this one.
+override RACE := $(if $(filter $(off),$(RACE)),,$(if $(filter-out 1 -race,$(RACE)),$(error RACE=$(RACE) is neither on nor off: set RACE= for tests without the race detector, or leave it out),$(RACE:1=-race)))
+
 BIN := bin
 TOOLS := $(BIN)/tools
 GOLANGCI_LINT := $(TOOLS)/golangci-lint
