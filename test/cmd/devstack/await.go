@@ -96,11 +96,12 @@ func tenantPending(ctx context.Context, c client.Client, t *site) (string, error
 	}
 	switch {
 	case settings.Status.Phase != v1alpha1.TenantPhaseActive:
-		return fmt.Sprintf("MaasTenantConfig %s is %s: %s", key, orUnknown(string(settings.Status.Phase)), reasonOf(settings.Status.Conditions)), nil
+		settings.Namespace, settings.Name = key.Namespace, key.Name // It may not be there yet.
+		return settingsTrouble(settings), nil
 	case settings.Status.ObservedGeneration != settings.Generation, tenant.Status.ObservedGeneration != tenant.Generation:
 		return "AITenant " + t.tenant + " is not looked at yet", nil
 	case tenant.Status.Phase != v1alpha1.AITenantPhaseActive:
-		return fmt.Sprintf("AITenant %s is %s: %s", t.tenant, orUnknown(string(tenant.Status.Phase)), reasonOf(tenant.Status.Conditions)), nil
+		return tenantTrouble(tenant), nil
 	}
 	return deploymentPending(ctx, c, t.service())
 }

@@ -24,6 +24,8 @@ type configReport struct {
 // tenantReport is one tenant.
 type tenantReport struct {
 	Name, Phase, Namespace, Settings, Gateway, Service string
+	// Troubles say what is not as it should be, a line each.
+	Troubles []string
 }
 
 func (w *world) configReports() []configReport {
@@ -47,14 +49,31 @@ func (w *world) tenantReports() []tenantReport {
 		if ref := t.Status.GatewayRef; ref != nil {
 			row.Gateway = types.NamespacedName{Namespace: ref.Namespace, Name: ref.Name}.String()
 		}
+		if t.Status.Phase != v1alpha1.AITenantPhaseActive || meta.IsStatusConditionTrue(t.Status.Conditions, string(v1alpha1.ConditionDegraded)) {
+			row.Troubles = append(row.Troubles, tenantTrouble(t))
+		}
 		for j := range w.settings {
-			if w.settings[j].Namespace == t.Status.TenantNamespace {
-				row.Settings = string(w.settings[j].Status.Phase)
+			settings := &w.settings[j]
+			if settings.Namespace != t.Status.TenantNamespace {
+				continue
+			}
+			row.Settings = string(settings.Status.Phase)
+			if settings.Status.Phase != v1alpha1.TenantPhaseActive {
+				row.Troubles = append(row.Troubles, settingsTrouble(settings))
 			}
 		}
 		all = append(all, row)
 	}
 	return all
+}
+
+// tenantTrouble and settingsTrouble say what is in the way of a tenant.
+func tenantTrouble(t *v1alpha1.AITenant) string {
+	return fmt.Sprintf("AITenant %s is %s: %s", t.Name, orUnknown(string(t.Status.Phase)), reasonOf(t.Status.Conditions))
+}
+
+func settingsTrouble(c *v1alpha1.MaasTenantConfig) string {
+	return fmt.Sprintf("MaasTenantConfig %s/%s is %s: %s", c.Namespace, c.Name, orUnknown(string(c.Status.Phase)), reasonOf(c.Status.Conditions))
 }
 
 // service is how many Pods of a tenant's maas-api are available.
@@ -80,5 +99,15 @@ func renderTenants(w io.Writer, tenants []tenantReport) error {
 	for _, t := range tenants {
 		b.row(t.Name, cmp.Or(t.Phase, "-"), cmp.Or(t.Namespace, "-"), cmp.Or(t.Settings, "-"), cmp.Or(t.Gateway, "-"), cmp.Or(t.Service, "-"))
 	}
-	return b.write(w)
+	if err := b.write(w); err != nil {
+		return err
+	}
+	for _, t := range tenants {
+		for _, trouble := range t.Troubles {
+			if _, err := fmt.Fprintln(w, trouble); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
