@@ -178,3 +178,19 @@ func TestADirectoryIsUsedAgainUntilItIsRemoved(t *testing.T) {
 		}
 	}
 }
+
+func TestDataThatOthersMayEnterIsClosedAgain(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	first, err := Start(t.Context(), Options{Dir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := first.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(first.data(), 0o755); err != nil { //nolint:gosec // That is what is to be mended.
+		t.Fatal(err)
+	}
+	newDatabase(t, start(t, Options{Dir: dir}))
+}

@@ -50,6 +50,11 @@ func (s *Server) initialize(ctx context.Context) error {
 			return err
 		}
 	}
+	// PostgreSQL refuses data that others may enter, and whoever copies a checkout may
+	// have let them.
+	if err := os.Chmod(s.data(), 0o700); err != nil {
+		return fmt.Errorf("close data directory: %w", err)
+	}
 	content, err := os.ReadFile(password)
 	if err != nil {
 		return fmt.Errorf("read password: %w", err)
