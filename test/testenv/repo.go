@@ -5,6 +5,7 @@ package testenv
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -17,10 +18,23 @@ import (
 // modulePath identifies the root of the repository among the directories above.
 const modulePath = "github.com/opendatahub-io/maas-operator"
 
-// RepoRoot returns the directory of the repository: the nearest one above the
-// working directory that holds the main module, or else the one this file was
-// compiled from. It returns "." when neither exists.
+// RepoRoot returns the directory of the repository as [Checkout] does, and "." when
+// there is none.
 func RepoRoot() string {
+	dir, err := Checkout()
+	if err != nil {
+		return "."
+	}
+	return dir
+}
+
+// ErrNoCheckout says that the repository is not found.
+var ErrNoCheckout = errors.New("this directory is not in a checkout of " + modulePath + ": run this in the checkout")
+
+// Checkout returns the directory of the repository: the nearest one above the
+// working directory that holds the main module, or else the one this file was
+// compiled from, which a program that was built with -trimpath does not know.
+func Checkout() (string, error) {
 	start := []string{}
 	if wd, err := os.Getwd(); err == nil {
 		start = append(start, wd)
@@ -31,14 +45,14 @@ func RepoRoot() string {
 	for _, dir := range start {
 		for ; ; dir = filepath.Dir(dir) {
 			if isRoot(dir) {
-				return dir
+				return dir, nil
 			}
 			if dir == filepath.Dir(dir) {
 				break
 			}
 		}
 	}
-	return "."
+	return "", ErrNoCheckout
 }
 
 func isRoot(dir string) bool {

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -34,6 +35,8 @@ func (c *config) background(use, short string, work func(context.Context, *stack
 	}
 }
 
+const afterUp = "`make status` shows what is running; `make down` ends it and keeps its data.\n"
+
 func (c *config) upCommand() *cobra.Command {
 	cmd := c.background("up", "Leave the stack running in the background", func(ctx context.Context, s *stack, out io.Writer) error {
 		if err := s.sameAsBefore(); err != nil {
@@ -43,21 +46,65 @@ func (c *config) upCommand() *cobra.Command {
 			if err := s.renew(ctx); err != nil {
 				return err
 			}
-			fmt.Fprintf(out, "Already running. Settings: %s\n", s.relative(s.layout.envFile()))
-			return nil
+			_, err := fmt.Fprintf(out, "Already running. Settings: %s\n%s", s.relative(s.layout.envFile()), afterUp)
+			return err
 		}
 		if err := s.start(ctx); err != nil {
 			return err
 		}
 		s.progress.total("Running in the background")
-		return s.present(ctx, out)
+		if err := s.present(ctx, out); err != nil {
+			return err
+		}
+		_, err := fmt.Fprintf(out, "\n%s", afterUp)
+		return err
 	})
 	c.enginesFlag(cmd)
 	return cmd
 }
 
 func (c *config) downCommand() *cobra.Command {
-	return c.background("down", "End exactly what up started", endStack)
+	return c.ending("down", "End exactly what up started", endStack)
+}
+
+// ending builds a command that ends the stack in the background. Where there was none
+// it writes nothing, and it tells of one in the foreground, which is not its to end.
+func (c *config) ending(use, short string, work func(context.Context, *stack, io.Writer) error) *cobra.Command {
+	cmd := c.background(use, short, work)
+	whole := cmd.RunE
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		s, err := c.stack(cmd, upDir, true)
+		if err != nil {
+			return err
+		}
+		if s.layout.exists() {
+			err = whole(cmd, args)
+		} else {
+			fmt.Fprintln(cmd.OutOrStdout(), nothingRan)
+		}
+		if err != nil {
+			return err
+		}
+		return c.mentionRun(s, cmd.OutOrStdout())
+	}
+	return cmd
+}
+
+const nothingRan = "Nothing was running."
+
+// mentionRun tells that `make run` is running, which the commands about the background
+// know nothing of.
+func (c *config) mentionRun(s *stack, out io.Writer) error {
+	if c.dir != "" || !s.foreground().busy() {
+		return nil
+	}
+	_, err := fmt.Fprintln(out, "`make run` is running; end it with Ctrl-C in its terminal.")
+	return err
+}
+
+// foreground is the layout of the stack that `make run` starts in this checkout.
+func (s *stack) foreground() layout {
+	return layout{root: s.layout.root, dir: filepath.Join(s.layout.root, runDir)}
 }
 
 func endStack(ctx context.Context, s *stack, out io.Writer) error {
@@ -68,14 +115,21 @@ func endStack(ctx context.Context, s *stack, out io.Writer) error {
 	if running {
 		fmt.Fprintln(out, "Ended.")
 	} else {
-		fmt.Fprintln(out, "Nothing was running.")
+		fmt.Fprintln(out, nothingRan)
 	}
 	return nil
 }
 
 func (c *config) cleanCommand() *cobra.Command {
-	return c.background("clean", "End what up started, and remove its data, the database's too", func(ctx context.Context, s *stack, out io.Writer) error {
-		return errors.Join(endStack(ctx, s, out), s.layout.clear())
+	return c.ending("clean", "End what up started, and remove its data, the database's too", func(ctx context.Context, s *stack, out io.Writer) error {
+		if c.dir == "" && s.foreground().busy() { // Its data lies below that of this one.
+			return errors.New("remove the data: `make run` is running and has its own there: end it with Ctrl-C in its terminal first")
+		}
+		if err := errors.Join(endStack(ctx, s, out), s.layout.clear()); err != nil {
+			return err
+		}
+		_, err := fmt.Fprintf(out, "Removed all data in %s.\n", s.relative(s.layout.dir))
+		return err
 	})
 }
 

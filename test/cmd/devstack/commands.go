@@ -71,7 +71,7 @@ come from an OpenID Connect provider. That needs Linux and root.`,
 
 func (c *config) stack(cmd *cobra.Command, defaultDir string, keep bool) (*stack, error) {
 	ctrl.SetLogger(logr.Discard()) // libraries have nothing to tell the user
-	root, err := filepath.Abs(testenv.RepoRoot())
+	root, err := testenv.Checkout()
 	if err != nil {
 		return nil, fmt.Errorf("find the checkout: %w", err)
 	}

@@ -54,7 +54,11 @@ func (c *config) checkEnginesCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return s.checkEngines(cmd.Context())
+			if err := s.checkEngines(cmd.Context()); err != nil {
+				return err
+			}
+			_, err = fmt.Fprintln(cmd.OutOrStdout(), "The engines can run here.")
+			return err
 		},
 	}
 }

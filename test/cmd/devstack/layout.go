@@ -65,6 +65,22 @@ func (l layout) open() error {
 	return nil
 }
 
+// exists tells whether there is a data directory: what only ends things makes none.
+func (l layout) exists() bool {
+	info, err := os.Stat(l.dir)
+	return err == nil && info.IsDir()
+}
+
+// busy tells whether another command works on the directory. It writes nothing.
+func (l layout) busy() bool {
+	file, err := os.Open(filepath.Join(l.dir, lockFile))
+	if err != nil {
+		return false
+	}
+	defer func() { _ = file.Close() }() // That gives the lock back, too.
+	return errors.Is(syscall.Flock(int(file.Fd()), syscall.LOCK_SH|syscall.LOCK_NB), syscall.EWOULDBLOCK)
+}
+
 // create makes the directories of the stack.
 func (l layout) create() error {
 	if err := os.MkdirAll(l.logs(), 0o750); err != nil {

@@ -68,9 +68,10 @@ func (s *stack) start(ctx context.Context) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
 	ctx, s.giveUp = context.WithCancelCause(ctx)
+	begun := false
 	defer func() {
 		if err != nil {
-			err = errors.Join(reason(ctx, err), s.undo())
+			err = errors.Join(reason(ctx, err), s.abandon(begun))
 		}
 		s.giveUp(nil)
 	}()
@@ -89,6 +90,7 @@ func (s *stack) start(ctx context.Context) (err error) {
 	if !s.state.anyAlive() {
 		s.state.Addresses = map[string]string{} // Somebody else may have them now.
 	}
+	begun = true
 	for _, step := range s.steps() {
 		if step.skip {
 			continue
@@ -296,6 +298,18 @@ func (s *stack) client() (client.Client, error) {
 		return nil, fmt.Errorf("make client: %w", err)
 	}
 	return c, nil
+}
+
+// abandon ends what a start that failed has started, and says so if it had begun to.
+func (s *stack) abandon(begun bool) error {
+	switch {
+	case !begun:
+		return s.undo()
+	case s.keep:
+		return s.progress.step("Ending what this start had started", s.undo)
+	default:
+		return s.progress.step("Ending everything", s.undo)
+	}
 }
 
 // undo ends what this process started, the last first.

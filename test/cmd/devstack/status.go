@@ -27,7 +27,10 @@ func (c *config) statusCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return s.printStatus(cmd.Context(), cmd.OutOrStdout())
+			if err := s.printStatus(cmd.Context(), cmd.OutOrStdout()); err != nil {
+				return err
+			}
+			return c.mentionRun(s, cmd.OutOrStdout())
 		},
 	}
 }

@@ -66,7 +66,7 @@ var _ = Describe("devstack run", Serial, func() {
 		session.Signal(syscall.SIGINT)
 		Eventually(session).WithTimeout(commandTimeout).Should(gexec.Exit())
 		Expect(session.ExitCode()).NotTo(BeZero())
-		Expect(string(session.Err.Contents())).To(ContainSubstring("interrupted"))
+		Expect(string(session.Err.Contents())).To(MatchRegexp(`==> Ending everything\n +done in .+\n.*interrupted`))
 		Expect(processesOf(dir)).To(BeEmpty())
 	})
 })
