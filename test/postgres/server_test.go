@@ -189,7 +189,7 @@ func TestDataThatOthersMayEnterIsClosedAgain(t *testing.T) {
 	if err := first.Stop(); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Chmod(first.data(), 0o755); err != nil { //nolint:gosec // That is what is to be mended.
+	if err := os.Chmod(first.data(), 0o755); err != nil {
 		t.Fatal(err)
 	}
 	newDatabase(t, start(t, Options{Dir: dir}))

@@ -16,7 +16,7 @@ var _ = Describe("devstack outside of a checkout", func() {
 	It("says where to run it, and writes nothing", func() {
 		dir := GinkgoT().TempDir()
 		for _, command := range []string{"status", "down", "clean", "up", "run", "kubeconfig"} {
-			cmd := exec.Command(programs.devstack, command) //nolint:noctx // it ends by itself
+			cmd := exec.Command(programs.devstack, command)
 			cmd.Dir = dir
 			session, err := gexec.Start(cmd, GinkgoWriter, GinkgoWriter)
 			Expect(err).NotTo(HaveOccurred())
