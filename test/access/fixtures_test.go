@@ -5,6 +5,7 @@ package access_test
 
 import (
 	"maps"
+	"slices"
 	"strings"
 	"testing"
 
@@ -128,6 +129,7 @@ func byJWT(claimed map[string]any) enforced.Request {
 }
 
 func byToken(username string, groups ...any) enforced.Request {
+	groups = append(slices.Clone(groups), "system:authenticated") // As the cluster says of everybody it knows.
 	return enforced.Request{Method: "GET", Path: models, Headers: bearer(opaque), Review: review(username, groups...)}
 }
 

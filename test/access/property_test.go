@@ -104,7 +104,7 @@ func (w world) caller() *caller {
 	case isBearer && strings.HasPrefix(token, "sk-oai-"), strings.HasPrefix(inHeader, "sk-oai-"):
 		subscription := text(w.validate, "subscription")
 		return &caller{text(w.validate, "username"), subscription, w.validate["valid"] == true && (subscription != "" || asked == "")}
-	case !isBearer || token == "":
+	case !isBearer || token == "" || strings.Contains(token, " "):
 		return nil
 	case token == jwtToken && w.claims != nil:
 		username := text(w.claims, "preferred_username")
@@ -114,7 +114,8 @@ func (w world) caller() *caller {
 		return &caller{username, asked, w.claims["iss"] == issuer && bound(w.claims) && !strings.HasPrefix(username, "system:")}
 	case w.review != nil:
 		user, _ := w.review["user"].(map[string]any)
-		return &caller{text(user, "username"), asked, true}
+		groups, _ := user["groups"].([]any)
+		return &caller{text(user, "username"), asked, slices.Contains(groups, any("system:authenticated"))}
 	default:
 		return nil
 	}

@@ -65,9 +65,11 @@ func HeaderKey() string {
 	return headerStartsWith(headerAPIKey, keyPrefix) + " && !" + headerStartsWith(headerAuthorization, bearer+keyPrefix)
 }
 
-// SendsToken holds when no header in which keys are accepted carries one.
+// SendsToken holds for a bearer token, when no header in which keys are accepted
+// carries a key. A token is one word: what begins with a space would be cut off there,
+// and what is left is a request without a credential to the cluster that is asked.
 func (c Credentials) SendsToken() string {
-	token := "!" + headerStartsWith(headerAuthorization, bearer+keyPrefix)
+	token := header(headerAuthorization) + ".matches(\"^Bearer [^ ]+$\") && !" + headerStartsWith(headerAuthorization, bearer+keyPrefix)
 	if c.AcceptKeyHeader {
 		token += " && !" + headerStartsWith(headerAPIKey, keyPrefix)
 	}

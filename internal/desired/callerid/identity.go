@@ -28,9 +28,12 @@ const (
 const (
 	// IsKey holds when an API key was presented, valid or not.
 	IsKey = "has(auth.identity) && type(auth.identity) == string"
-	// VouchedFor holds when somebody vouches for the caller: the issuer of a token,
-	// or maas-api for an API key, in so many words.
-	VouchedFor = "(has(auth.identity) && type(auth.identity) != string) || " +
+	// VouchedFor holds when somebody vouches for the caller: the provider that issued a
+	// token, the cluster by its group of everybody it knows, or maas-api for an API key,
+	// in so many words. A TokenReview alone means nothing: where requests without a
+	// credential have a user, the cluster calls a token that is none that user's.
+	VouchedFor = "(has(auth.identity) && type(auth.identity) != string && (has(auth.identity.iss) || " +
+		"(has(auth.identity.user) && has(auth.identity.user.groups) && type(auth.identity.user.groups) == list && \"" + entitlement.AuthenticatedGroup + "\" in auth.identity.user.groups))) || " +
 		"(has(auth.metadata) && has(auth.metadata.apiKeyValidation) && has(auth.metadata.apiKeyValidation.valid) && auth.metadata.apiKeyValidation.valid == true)"
 )
 

@@ -97,7 +97,7 @@ func (w world) caller(s switches) caller {
 		return caller{kind: "claims", username: name, subject: field(w.claims, "sub"), groups: memberships(items(w.claims, "groups"), true), requested: asked, valid: true}
 	case w.authorization == "Bearer "+serviceToken, w.authorization == "Bearer "+opaque:
 		user := w.status["user"]
-		return caller{kind: "review", username: field(user, "username"), subject: field(user, "uid"), groups: memberships(items(user, "groups"), false), requested: asked, valid: true}
+		return caller{kind: "review", username: field(user, "username"), subject: field(user, "uid"), groups: memberships(items(user, "groups"), false), requested: asked, valid: slices.Contains(items(user, "groups"), any("system:authenticated"))}
 	default:
 		return caller{}
 	}

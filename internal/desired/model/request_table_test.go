@@ -24,7 +24,7 @@ const (
 // x-api-key, in both, in neither.
 func placements() []world {
 	var out []world
-	for _, authorization := range []string{"", "Bearer " + apiKey, "Bearer " + oidcToken, "Bearer " + serviceToken, "Bearer " + opaque, "Bearer forged", apiKey, "Basic c2stb2FpLQ=="} {
+	for _, authorization := range []string{"", "Bearer " + apiKey, "Bearer " + oidcToken, "Bearer " + serviceToken, "Bearer " + opaque, "Bearer  " + opaque, "Bearer " + opaque + " x", "Bearer forged", apiKey, "Basic c2stb2FpLQ=="} {
 		for _, xAPIKey := range []string{"", "sk-oai-other", oidcToken, opaque, "Bearer " + apiKey} {
 			out = append(out, world{authorization: authorization, xAPIKey: xAPIKey})
 		}
@@ -99,7 +99,9 @@ func reviews() []map[string]any {
 	for _, user := range vary(review()["user"].(map[string]any), "username", "uid", "groups") {
 		out = append(out, map[string]any{"authenticated": true, "user": user})
 	}
-	return append(out, map[string]any{"authenticated": true})
+	return append(out, map[string]any{"authenticated": true}, map[string]any{"authenticated": true, "user": map[string]any{
+		"username": "system:anonymous", "groups": []any{"system:unauthenticated"},
+	}})
 }
 
 // worlds is the table of requests: each placement with everything in order, and

@@ -57,7 +57,7 @@ func randomCaller(t *rapid.T) (call, entitlement.Caller, bool) {
 		c = call{headers: bearer(oidcToken), identity: changed(claims(), map[string]any{"preferred_username": username, "sub": "", "groups": claimed}), metadata: replies(nil, selectReply())}
 		who, err = entitlement.FromOIDC(username, names)
 	default:
-		user := map[string]any{"username": username, "groups": claimed}
+		user := map[string]any{"username": username, "groups": append(claimed, "system:authenticated")} // As the cluster says of everybody it knows.
 		c = call{headers: bearer(opaque), identity: map[string]any{"user": user}, metadata: replies(nil, selectReply())}
 		who, err = entitlement.FromToken(username, names)
 	}

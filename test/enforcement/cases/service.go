@@ -5,6 +5,7 @@ package cases
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -44,6 +45,9 @@ func serviceCallers() []Case {
 		to(Case{Name: "a token of the provider without groups", Ask: bearer(func(s *Side) string { return s.Tokens.Otto }), Want: func(s *Side) Verdict {
 			return s.knows(s.otto(), "")
 		}})
+		for _, credential := range lonelySpaces() {
+			to(Case{Name: fmt.Sprintf("%q for a token", credential), Ask: bearer(func(*Side) string { return credential }), Want: unauthenticated()})
+		}
 		for what, key := range inOrder(map[string]func(*Side) string{
 			"an unknown key": func(*Side) string { return Unknown }, "a revoked key": func(s *Side) string { return s.Keys.Revoked.Key },
 			"an expired key": func(s *Side) string { return s.Keys.Expired.Key }, "a key of another tenant": func(s *Side) string { return s.Other.Keys.Olgas.Key },
@@ -93,6 +97,9 @@ func serviceRefusals() []Case {
 		})
 	}
 	return []Case{
+		{
+			Name: "a key minted with a space for a credential", At: ServiceRoute, Want: unauthenticated(), Ask: mint(`{"name":"x"}`, func(*Side) string { return " x" }),
+		},
 		{
 			Name: "a key minted without a credential", At: ServiceRoute, Want: unauthenticated(),
 			Ask: ask(func(s *Side) world.Request {

@@ -5,6 +5,7 @@ package cases
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
 	"github.com/opendatahub-io/maas-operator/test/enforcement/world"
@@ -55,12 +56,23 @@ func clusterTokens() []Case {
 	}
 }
 
+// lonelySpaces are credentials that a server takes for none where it cuts a header into
+// words. To the cluster a request without a credential is one of system:anonymous.
+func lonelySpaces() []string { return []string{" x", " a.b.c", " sk-oai-x", "x y", "a.b.c d", " "} }
+
 // noTokens are credentials that are none.
 func noTokens() []Case {
 	at := func(credential string) askFunc {
 		return ask(func(s *Side) world.Request { return s.chat(s.Models.Granite, world.Bearer(credential)...) })
 	}
-	return []Case{
+	var all []Case
+	for _, credential := range lonelySpaces() {
+		all = append(all, Case{
+			Name: fmt.Sprintf("%q for a token, at a model for everybody", credential), At: ModelRoute, Want: unauthenticated(),
+			Ask: ask(func(s *Side) world.Request { return s.chat(s.Models.Open, world.Bearer(credential)...) }),
+		})
+	}
+	return append(all, []Case{
 		{Name: "a word for a token", At: ModelRoute, Ask: at("word"), Want: unauthenticated()},
 		{Name: "three words for a token", At: ModelRoute, Ask: at("a.b.c"), Want: unauthenticated()},
 		{Name: "no credential", At: ModelRoute, Ask: ask(func(s *Side) world.Request { return s.chat(s.Models.Granite) }), Want: unauthenticated()},
@@ -90,7 +102,7 @@ func noTokens() []Case {
 			}),
 			Want: denied(),
 		},
-	}
+	}...)
 }
 
 // providerTokens are tokens of the tenant's provider, and of others, at models.

@@ -49,6 +49,5 @@ var equivalents = []struct{ policy, rule, why string }{
 	{"", "response/unauthorized/code", "403 is what Authorino answers anyway"},
 	{"", "response/unauthorized/headers", "text/plain is what a gateway says of such a text anyway"},
 	{"", "authentication/oidc-identities/when", "what is no token of a provider is none without the condition either; it is not even looked at"},
-	{"", "authentication/openshift-identities/when", "an API key has been taken for one before; the condition keeps keys from being shown to the API server"},
 	{"", "metadata/apiKeyValidation/when", "the answer about a key that is none is that it is not valid, which nobody looks at; the condition saves the question"},
 }
