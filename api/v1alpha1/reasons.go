@@ -224,6 +224,9 @@ const (
 	ReasonDependencyCheckFailed ConditionReason = "DependencyCheckFailed"
 	// ReasonRouteAccepted: the Gateway accepts the HTTPRoute.
 	ReasonRouteAccepted ConditionReason = "RouteAccepted"
+	// ReasonRouteNotGuarded: the HTTPRoute leads nowhere until its AuthPolicy is
+	// enforced on it.
+	ReasonRouteNotGuarded ConditionReason = "RouteNotGuarded"
 	// ReasonPoliciesEnforced: the policies are accepted and enforced.
 	ReasonPoliciesEnforced ConditionReason = "PoliciesEnforced"
 	// ReasonPoliciesNotEnforced: a policy is not accepted or not enforced.

@@ -67,6 +67,7 @@ type Reconciler struct {
 	MaxConcurrentReconciles int
 
 	weights weights
+	guards  guards
 }
 
 // Reconcile brings the services of one tenant up to date, or removes them.
@@ -91,7 +92,7 @@ type phase func(context.Context, *scope) error
 func (r *Reconciler) run(ctx context.Context, s *scope) error {
 	phases := []phase{
 		r.own, r.hold, r.manage, r.anchor, r.remove, r.locate, r.guard, r.require, r.provide,
-		r.compute, r.write, r.prune, r.observe, r.retire,
+		r.compute, r.write, r.open, r.prune, r.observe, r.retire,
 	}
 	if s.config.DeletionTimestamp != nil {
 		phases = []phase{r.takeDown}
@@ -110,6 +111,7 @@ func (r *Reconciler) newScope(ctx context.Context, key types.NamespacedName) (*s
 	if err := r.Client.Get(ctx, key, config); err != nil {
 		if apierrors.IsNotFound(err) {
 			r.forgetWeight(key)
+			r.guards.forget(key)
 			return nil, nil //nolint:nilnil // Documented: the config is gone.
 		}
 		return nil, fmt.Errorf("read MaasTenantConfig %s: %w", key, err)

@@ -59,12 +59,19 @@ func ofOperand(_ context.Context, object client.Object) ([]types.NamespacedName,
 }
 
 // ofPolicy is the config that a policy was made for, or the tenants on whose Gateway
-// somebody else has put one, an earlier release for example.
+// somebody else has put one, an earlier release for example. One of somebody else on a
+// route beside those to maas-api may be on that of any tenant.
 func (r *Reconciler) ofPolicy(ctx context.Context, object client.Object) ([]types.NamespacedName, error) {
 	policy, ok := object.(*unstructured.Unstructured)
 	keys, err := ofOperand(ctx, object)
-	if err != nil || !ok || len(keys) > 0 || kuadrant.TargetGateway(policy) == "" {
+	if err != nil || !ok || len(keys) > 0 {
 		return keys, err
+	}
+	if kuadrant.TargetRoute(policy) != "" && policy.GetNamespace() == r.Settings.InfraNamespace {
+		return r.all(ctx, object)
+	}
+	if kuadrant.TargetGateway(policy) == "" {
+		return nil, nil
 	}
 	gateway := &gwapiv1.Gateway{}
 	gateway.SetNamespace(policy.GetNamespace())

@@ -75,6 +75,9 @@ func (r *Reconciler) compute(ctx context.Context, s *scope) (err error) {
 	if s.input.Selector, err = r.selector(ctx, s); err != nil {
 		return err
 	}
+	if s.input.Leads, err = r.kept(ctx, s); err != nil {
+		return err
+	}
 	out, err := tenant.Build(s.input)
 	if err != nil {
 		return s.unbuildable(err)
@@ -145,7 +148,8 @@ func (s *scope) claim(object *unstructured.Unstructured) {
 func (r *Reconciler) write(ctx context.Context, s *scope) error { return r.place(ctx, s, s.objects) }
 
 // place records objects in the inventory, then applies them. The route comes last and
-// only when all before it succeeded: it leads to what is there and guarded.
+// only when all before it succeeded. It leads somewhere when it is guarded, see
+// [Reconciler.open].
 func (r *Reconciler) place(ctx context.Context, s *scope, objects []*unstructured.Unstructured) error {
 	if s.stopped {
 		return nil
@@ -208,12 +212,18 @@ func (r *Reconciler) apply(ctx context.Context, s *scope, object *unstructured.U
 		s.warn(v1alpha1.ReasonForeignObject, fmt.Sprintf("%s is owned by another controller and was left alone: remove its controller reference, or delete it.", name))
 		return nil
 	}
-	result, err := r.Applier.Apply(ctx, object)
+	var opts apply.CallOptions
+	if isRoute(object) {
+		opts.UID = s.input.Leads.Route // What leads somewhere was judged as this object.
+	}
+	result, err := r.Applier.ApplyWith(ctx, object, opts)
 	if err != nil {
 		return s.unwritable(name, err)
 	}
-	s.live[apply.InventoryOf(object)[0]] = result.Live
+	ref := apply.InventoryOf(object)[0]
+	s.live[ref] = result.Live
 	if result.Outcome == apply.OptedOut {
+		s.handsOff[ref] = true
 		s.warn(v1alpha1.ReasonOptedOut, fmt.Sprintf("%s is annotated %s=false and was left alone: remove the annotation to have it managed again.", name, v1alpha1.AnnotationManaged))
 	}
 	if result.Repaired {

@@ -189,13 +189,22 @@ func (s *scope) outdone(object, live *unstructured.Unstructured) string {
 		}
 		return fmt.Sprintf("Kuadrant enforces %s on a part of its route only, and policies of others on the rest. Delete or retarget them.", nameOf(live))
 	}
-	usurpers := s.usurpers[apply.InventoryOf(object)[0]]
-	if len(usurpers) == 0 {
+	ref := apply.InventoryOf(object)[0]
+	switch {
+	case len(s.usurpers[ref]) > 0:
+		return fmt.Sprintf("Kuadrant enforces %s on the Gateway in the place of %s, on every route without a policy of its own. Delete or retarget it.", namesOf(s.usurpers[ref]), nameOf(object))
+	case len(s.limiters[ref]) > 0:
+		return fmt.Sprintf("Kuadrant enforces %s on the HTTPRoute of maas-api in the place of %s, which refuses there whoever is not known when Authorino runs out of time. Delete or retarget it.", namesOf(s.limiters[ref]), nameOf(object))
+	default:
 		return ""
 	}
-	names := make([]string, 0, len(usurpers))
-	for _, u := range usurpers {
-		names = append(names, nameOf(u))
+}
+
+// namesOf names objects for people.
+func namesOf(objects []*unstructured.Unstructured) string {
+	names := make([]string, 0, len(objects))
+	for _, o := range objects {
+		names = append(names, nameOf(o))
 	}
-	return fmt.Sprintf("Kuadrant enforces %s on the Gateway in the place of %s, on every route without a policy of its own. Delete or retarget it.", strings.Join(names, ", "), nameOf(object))
+	return strings.Join(names, ", ")
 }

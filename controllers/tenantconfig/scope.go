@@ -40,6 +40,8 @@ type scope struct {
 	// seen of them.
 	placed map[apply.Ref]bool
 	live   map[apply.Ref]*unstructured.Unstructured
+	// handsOff are objects that somebody opted out of management.
+	handsOff map[apply.Ref]bool
 	// unguarded holds when an AuthPolicy that a route needs is another controller's.
 	unguarded bool
 	// predecessor is the AuthPolicy of an earlier release for which the one of the
@@ -48,6 +50,9 @@ type scope struct {
 	// usurpers are the policies of others that are in force in the place of one of the
 	// Gateway's.
 	usurpers map[apply.Ref][]*unstructured.Unstructured
+	// limiters are limits of others on the route to maas-api, where they are in force in
+	// the place of those of the Gateway.
+	limiters map[apply.Ref][]*unstructured.Unstructured
 	// facts are what the status will say.
 	facts tenantstatus.Facts
 
@@ -69,7 +74,8 @@ func newScope(config *v1alpha1.MaasTenantConfig) *scope {
 	return &scope{
 		config: config, before: config.DeepCopy(),
 		placed: map[apply.Ref]bool{}, live: map[apply.Ref]*unstructured.Unstructured{}, served: map[string]bool{},
-		usurpers: map[apply.Ref][]*unstructured.Unstructured{},
+		usurpers: map[apply.Ref][]*unstructured.Unstructured{}, limiters: map[apply.Ref][]*unstructured.Unstructured{},
+		handsOff: map[apply.Ref]bool{},
 		facts: tenantstatus.Facts{
 			Generation: config.Generation, Phase: config.Status.Phase, Previous: config.DeepCopy().Status.Conditions,
 		},

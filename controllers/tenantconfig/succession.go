@@ -12,6 +12,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -99,27 +100,49 @@ func (r *Reconciler) replaceable(ctx context.Context, s *scope) (bool, error) {
 }
 
 // usurped finds out which policies of others Kuadrant enforces on the Gateway in the
-// place of the operator's. A policy of the Gateway may be overridden, but by policies
-// of routes.
-func (r *Reconciler) usurped(ctx context.Context, s *scope) error {
+// place of the operator's, and which limits of others on the route to maas-api, where
+// those of the Gateway are meant to hold. A policy of the Gateway may be overridden, but
+// by policies of other routes.
+func (r *Reconciler) usurped(ctx context.Context, s *scope) (err error) {
 	for _, object := range s.objects {
 		ref := apply.InventoryOf(object)[0]
 		gateway := kuadrant.TargetGateway(object)
-		if gateway == "" || !kuadrant.Overridden(s.live[ref]) {
+		if gateway == "" {
 			continue
 		}
-		list := &unstructured.UnstructuredList{}
-		list.SetGroupVersionKind(object.GroupVersionKind())
-		if err := r.Client.List(ctx, list, client.InNamespace(object.GetNamespace()), client.UnsafeDisableDeepCopy); err != nil {
-			return fmt.Errorf("list policies in namespace %s: %w", object.GetNamespace(), err)
+		if kuadrant.Overridden(s.live[ref]) {
+			s.usurpers[ref], err = r.inForce(ctx, object.GroupVersionKind(), object.GetNamespace(), func(other *unstructured.Unstructured) bool {
+				return other.GetName() != object.GetName() && kuadrant.TargetGateway(other) == gateway
+			})
 		}
-		for i := range list.Items {
-			other := &list.Items[i]
-			if other.GetName() != object.GetName() && kuadrant.TargetGateway(other) == gateway && kuadrant.InForce(other) && other.GetDeletionTimestamp() == nil {
-				s.usurpers[ref] = append(s.usurpers[ref], other)
-			}
+		if err == nil && object.GroupVersionKind() == kuadrant.TokenRateLimitPolicy {
+			s.limiters[ref], err = r.inForce(ctx, object.GroupVersionKind(), r.Settings.InfraNamespace, func(other *unstructured.Unstructured) bool {
+				return kuadrant.TargetRoute(other) == s.input.Tenant.MaaSAPIRoute()
+			})
 		}
-		slices.SortFunc(s.usurpers[ref], func(a, b *unstructured.Unstructured) int { return cmp.Compare(a.GetName(), b.GetName()) })
+		if err != nil {
+			return err
+		}
 	}
 	return nil
+}
+
+// inForce are the policies of a kind in a namespace that Kuadrant enforces, of those
+// that are looked for, by name.
+func (r *Reconciler) inForce(
+	ctx context.Context, kind schema.GroupVersionKind, namespace string, wanted func(*unstructured.Unstructured) bool,
+) ([]*unstructured.Unstructured, error) {
+	list := &unstructured.UnstructuredList{}
+	list.SetGroupVersionKind(kind)
+	if err := r.Client.List(ctx, list, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
+		return nil, fmt.Errorf("list policies in namespace %s: %w", namespace, err)
+	}
+	var found []*unstructured.Unstructured
+	for i := range list.Items {
+		if other := &list.Items[i]; wanted(other) && kuadrant.InForce(other) && other.GetDeletionTimestamp() == nil {
+			found = append(found, other)
+		}
+	}
+	slices.SortFunc(found, func(a, b *unstructured.Unstructured) int { return cmp.Compare(a.GetName(), b.GetName()) })
+	return found, nil
 }

@@ -143,28 +143,41 @@ func (r *Reconciler) weighAnew(ctx context.Context, s *scope, known weight) (wei
 
 // readConfiguration reads past the cache: it would keep all objects of these kinds.
 func (r *Reconciler) readConfiguration(ctx context.Context, s *scope, guarded map[string]string) (tenantstatus.Configuration, error) {
+	object, stored, err := r.storedConfiguration(ctx, s)
+	switch {
+	case err != nil:
+		return tenantstatus.Configuration{}, err
+	case stored == "":
+		return tenantstatus.Configuration{Object: object, Missing: firstWithout(guarded, nil)}, nil
+	default:
+		return tenantstatus.Configuration{Object: object, Bytes: len(stored), Missing: missing(guarded, kuadrant.Sources(stored))}, nil
+	}
+}
+
+// storedConfiguration is the object, for people, and its text; empty when it does not
+// exist.
+func (r *Reconciler) storedConfiguration(ctx context.Context, s *scope) (object, stored string, err error) {
 	gateway, absent := s.input.Tenant.Gateway, ""
 	key := types.NamespacedName{Namespace: gateway.Namespace, Name: "kuadrant-" + gateway.Name}
 	for _, api := range []facts.API{envoyFilters, wasmPlugins} {
 		if !s.served[api.CRD] {
 			continue
 		}
-		object := operand(api.GroupKind.WithVersion(api.Versions[0]))
-		found, err := fetch.Optional(ctx, r.APIReader, key, object)
+		found, err := fetch.Optional(ctx, r.APIReader, key, operand(api.GroupKind.WithVersion(api.Versions[0])))
 		if err != nil {
-			return tenantstatus.Configuration{}, err
+			return "", "", err
 		}
 		if found == nil {
 			absent = cmp.Or(absent, fmt.Sprintf("%s %s", api.GroupKind.Kind, key))
 			continue
 		}
-		stored, err := json.Marshal(found.Object)
+		text, err := json.Marshal(found.Object)
 		if err != nil {
-			return tenantstatus.Configuration{}, fmt.Errorf("measure %s: %w", nameOf(found), err)
+			return "", "", fmt.Errorf("measure %s: %w", nameOf(found), err)
 		}
-		return tenantstatus.Configuration{Object: nameOf(found), Bytes: len(stored), Missing: missing(guarded, kuadrant.Sources(string(stored)))}, nil
+		return nameOf(found), string(text), nil
 	}
-	return tenantstatus.Configuration{Object: absent, Missing: firstWithout(guarded, nil)}, nil
+	return absent, "", nil
 }
 
 // byPolicy are the tenant's models by their AuthPolicy, both as "<namespace>/<name>".

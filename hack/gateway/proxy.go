@@ -123,6 +123,10 @@ func (p *proxy) forward(w http.ResponseWriter, r *http.Request, to passage) {
 		return
 	}
 	name := to.target.backend()
+	if name == "" {
+		fail("the rule of the HTTPRoute has no backend", http.StatusInternalServerError)
+		return
+	}
 	backend := p.backends.find(name)
 	if backend == nil {
 		p.log.Warn("A backend is not known: name it with --backend", "backend", name, "known", p.backends.String())

@@ -49,6 +49,9 @@ const (
 	defaultMemorySize = 16384
 )
 
+// errOtherUID is why nothing was written for an object of a certain UID.
+var errOtherUID = errors.New("the object that it is meant for is gone")
+
 // Options are the optional parts of an Applier.
 type Options struct {
 	// FieldOwner is the field manager of all writes; default "maas-controller".
@@ -114,6 +117,9 @@ type Result struct {
 type CallOptions struct {
 	// Adopt takes over an existing object that is not marked as ours.
 	Adopt bool
+	// UID is that of the object which desired is meant for. When there is no such object, or another one of its name, the
+	// result is a conflict, and nothing is written. Empty means whatever is there, or a new one.
+	UID types.UID
 }
 
 // Apply makes the live object equal to desired, see the package comment. A conflict that remains after a second look
@@ -171,6 +177,9 @@ func isStale(err error) bool {
 func (a *Applier) judge(ctx context.Context, c *call) (Result, error) {
 	live := c.live
 	switch {
+	case c.opts.UID != "" && (live == nil || live.GetUID() != c.opts.UID):
+		return Result{Live: live}, fmt.Errorf("apply %s: %w", c, apierrors.NewConflict(
+			schema.GroupResource{Group: c.want.GroupVersionKind().Group, Resource: c.want.GetKind()}, c.want.GetName(), errOtherUID))
 	case live == nil:
 		return a.create(ctx, c)
 	case optedOut(live):
@@ -329,6 +338,7 @@ func (a *Applier) sameContent(x, y *unstructured.Unstructured) bool {
 func (a *Applier) serverApply(ctx context.Context, c *call, resourceVersion string, dryRun bool) (*unstructured.Unstructured, error) {
 	obj := c.want.DeepCopy()
 	obj.SetResourceVersion(resourceVersion)
+	obj.SetUID(c.opts.UID)
 	opts := []client.ApplyOption{client.FieldOwner(a.owner), client.ForceOwnership}
 	if dryRun {
 		opts = append(opts, client.DryRunAll)

@@ -32,6 +32,21 @@ func Sources(stored string) map[string]bool {
 	}
 }
 
+// Actions is how many actions of an AuthPolicy, "<namespace>/<name>", a configuration of a
+// gateway holds: at least one for each rule of the route that the policy guards.
+func Actions(stored, policy string) int {
+	return strings.Count(stored, source+policy+`"`) + strings.Count(stored, source+policy+`\`)
+}
+
+// Unsourced tells whether a configuration of a gateway has actions that do not say which
+// policies they come from.
+func Unsourced(stored string) bool {
+	has := func(key string) bool {
+		return strings.Contains(stored, `"`+key+`"`) || strings.Contains(stored, `\"`+key+`\"`)
+	}
+	return has("scope") && !has("sources")
+}
+
 // EnforcedSince is when Kuadrant began to call a policy enforced as it stands now; false
 // when it does not.
 func EnforcedSince(policy *unstructured.Unstructured) (time.Time, bool) {

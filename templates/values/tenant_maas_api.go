@@ -118,6 +118,9 @@ type RoutePath struct {
 	Type string
 	// Path is what clients ask for.
 	Path string
+	// Leads is false while the path is not guarded: then the rule has no backends, and
+	// the gateway answers 500.
+	Leads bool
 	// Rewrite is what takes the path's place, or empty: the path stays.
 	Rewrite []PathRewrite
 }

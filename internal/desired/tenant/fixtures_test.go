@@ -14,6 +14,7 @@ import (
 
 	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
 	"github.com/opendatahub-io/maas-operator/internal/desired/access"
+	"github.com/opendatahub-io/maas-operator/internal/desired/opening"
 	"github.com/opendatahub-io/maas-operator/internal/desired/tenant"
 	"github.com/opendatahub-io/maas-operator/internal/render"
 	"github.com/opendatahub-io/maas-operator/internal/tenancy"
@@ -47,7 +48,7 @@ func namespaceOf(name string) string {
 func input(platform, name string) tenant.Input {
 	return tenant.Input{
 		Config: &v1alpha1.MaasTenantConfig{ObjectMeta: metav1.ObjectMeta{Namespace: namespaceOf(name), Name: v1alpha1.DefaultTenantConfigName}},
-		Tenant: context(name), TenantUID: "uid-of-" + types.UID(name), GatewayExists: true, DatabaseSecretVersion: "7",
+		Tenant: context(name), TenantUID: "uid-of-" + types.UID(name), GatewayExists: true, DatabaseSecretVersion: "7", Leads: opening.Leads{Route: "uid-of-route", All: true},
 		Served:   map[string]bool{tenant.CertificateCRD: true, tenant.DestinationRuleCRD: true},
 		Settings: settings(platform),
 	}

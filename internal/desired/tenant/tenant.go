@@ -10,6 +10,7 @@ import (
 
 	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
 	"github.com/opendatahub-io/maas-operator/internal/desired/access"
+	"github.com/opendatahub-io/maas-operator/internal/desired/opening"
 	"github.com/opendatahub-io/maas-operator/internal/render"
 	"github.com/opendatahub-io/maas-operator/internal/tenancy"
 )
@@ -69,6 +70,9 @@ type Input struct {
 	Served map[string]bool
 	// AcceptKeyHeader allows API keys in x-api-key.
 	AcceptKeyHeader bool
+	// Leads says which rules of the route to maas-api lead there; the others lead
+	// nowhere.
+	Leads opening.Leads
 	// Settings are the manager's.
 	Settings Settings
 }
@@ -87,6 +91,11 @@ type Output struct {
 // Access is the part of the Workload that guards maas-api itself.
 func (o Output) Access() []render.Request {
 	return slices.DeleteFunc(slices.Clone(o.Workload), func(r render.Request) bool { return r.ID != access.MaaSAPIPolicyTemplate })
+}
+
+// Route is the part of the Workload that leads to maas-api.
+func (o Output) Route() []render.Request {
+	return slices.DeleteFunc(slices.Clone(o.Workload), func(r render.Request) bool { return r.ID != RouteTemplate })
 }
 
 // Warning is something an administrator should know. It stops nothing.

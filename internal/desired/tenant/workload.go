@@ -8,6 +8,7 @@ import (
 	"maps"
 
 	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
+	"github.com/opendatahub-io/maas-operator/internal/desired/opening"
 	"github.com/opendatahub-io/maas-operator/internal/desired/publicpath"
 	"github.com/opendatahub-io/maas-operator/internal/render"
 	"github.com/opendatahub-io/maas-operator/internal/tenancy"
@@ -45,14 +46,17 @@ func (b builder) service() render.Request {
 
 func (b builder) route() render.Request {
 	meta := b.meta(b.Settings.InfraNamespace, b.Tenant.MaaSAPIRoute())
+	if b.Leads.Route != "" {
+		meta.Annotations = map[string]string{v1alpha1.AnnotationOpenedRoute: string(b.Leads.Route)}
+	}
 	return request(RouteTemplate, meta, values.MaaSAPIRoute{
 		Meta: meta, GatewayName: b.Tenant.Gateway.Name, GatewayNamespace: b.Tenant.Gateway.Namespace,
-		Service: b.Tenant.MaaSAPIService(), Port: tenancy.MaaSAPIPort, Paths: routePaths(publicpath.Paths()),
+		Service: b.Tenant.MaaSAPIService(), Port: tenancy.MaaSAPIPort, Paths: routePaths(publicpath.Paths(), b.Leads),
 	})
 }
 
 // routePaths are the rules of the HTTPRoute, in the order of the list.
-func routePaths(paths []publicpath.Path) []values.RoutePath {
+func routePaths(paths []publicpath.Path, leads opening.Leads) []values.RoutePath {
 	rules := make([]values.RoutePath, 0, len(paths))
 	for _, p := range paths {
 		rule := values.RoutePath{Type: "PathPrefix", Path: p.Path}
@@ -62,6 +66,7 @@ func routePaths(paths []publicpath.Path) []values.RoutePath {
 		if p.Target != "" {
 			rule.Rewrite = []values.PathRewrite{{Full: p.Exact, Target: p.Target}}
 		}
+		rule.Leads = leads.To(opening.PathRule(rule.Type, rule.Path))
 		rules = append(rules, rule)
 	}
 	return rules

@@ -179,13 +179,20 @@ func (f Facts) observed() Verdict {
 	case policies.State != metav1.ConditionTrue:
 		phase = v1alpha1.TenantPhaseFailed
 		v.set(v1alpha1.ConditionReady, metav1.ConditionFalse, v1alpha1.ReasonPoliciesNotEnforced, policies.Message)
+	case f.Closed != "":
+		phase = v1alpha1.TenantPhasePending
+		v.set(v1alpha1.ConditionReady, metav1.ConditionFalse, v1alpha1.ReasonRouteNotGuarded, f.Closed)
 	default:
 		v.set(v1alpha1.ConditionReady, metav1.ConditionTrue, v1alpha1.ReasonReconciled, "")
 	}
 	v.met()
 	v.provided()
 	v.observe(v1alpha1.ConditionDeploymentsAvailable, f.Deployment, v1alpha1.ReasonDeploymentsReady, v1alpha1.ReasonDeploymentsNotReady)
-	v.observe(v1alpha1.ConditionRouteAccepted, f.Route, v1alpha1.ReasonRouteAccepted, v1alpha1.ReasonRouteNotAccepted)
+	if f.Closed != "" && f.Route.State == metav1.ConditionTrue {
+		v.set(v1alpha1.ConditionRouteAccepted, metav1.ConditionUnknown, v1alpha1.ReasonRouteNotGuarded, f.Closed)
+	} else {
+		v.observe(v1alpha1.ConditionRouteAccepted, f.Route, v1alpha1.ReasonRouteAccepted, v1alpha1.ReasonRouteNotAccepted)
+	}
 	v.observe(v1alpha1.ConditionPoliciesEnforced, policies, v1alpha1.ReasonPoliciesEnforced, v1alpha1.ReasonPoliciesNotEnforced)
 	if v.degraded(f) && phase == v1alpha1.TenantPhaseActive {
 		phase = v1alpha1.TenantPhaseDegraded

@@ -82,6 +82,8 @@ type Facts struct {
 	Failure Failure
 	// Deployment, Route and Policies are what became of what was written.
 	Deployment, Route, Policies Observation
+	// Closed says why the route leads nowhere yet, or not everywhere; empty when it does.
+	Closed string
 }
 
 // Verdict is what the status says.

@@ -16,6 +16,7 @@ import (
 
 	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
 	"github.com/opendatahub-io/maas-operator/internal/desired"
+	"github.com/opendatahub-io/maas-operator/internal/desired/opening"
 	"github.com/opendatahub-io/maas-operator/internal/desired/tenant"
 	"github.com/opendatahub-io/maas-operator/internal/images"
 	"github.com/opendatahub-io/maas-operator/internal/kuadrant"
@@ -39,6 +40,7 @@ type input struct {
 	DatabaseSecretVersion string          `json:"databaseSecretVersion"`
 	Served                []string        `json:"served"`
 	AcceptKeyHeader       bool            `json:"acceptKeyHeader"`
+	OpenedRoute           types.UID       `json:"openedRoute"`
 	Settings              tenant.Settings `json:"settings"`
 }
 
@@ -62,6 +64,7 @@ func (in *input) facts() tenant.Input {
 	return tenant.Input{
 		Config: &in.Config, Tenant: *in.Tenant, TenantUID: in.TenantUID, GatewayExists: in.GatewayExists,
 		DatabaseSecretVersion: in.DatabaseSecretVersion, Served: served, AcceptKeyHeader: in.AcceptKeyHeader, Settings: in.Settings,
+		Leads: opening.Leads{Route: in.OpenedRoute, All: true},
 	}
 }
 

@@ -3,7 +3,7 @@
 
 // Package kuadrant is the stand-in for kuadrant-operator in suites that run
 // without the real one. It owns the status of AuthPolicies and
-// TokenRateLimitPolicies and nothing else: it creates no AuthConfigs, limits
+// TokenRateLimitPolicies, and its own entry in that of routes, and nothing else: it creates no AuthConfigs, limits
 // or gateway filters, and it enforces nothing.
 //
 // What it keeps from the real operator:
@@ -24,6 +24,8 @@
 //     Overrides win over both, wherever they are: first those of the gateway, and
 //     of several on one target the oldest. Only the atomic merge strategy is known
 //     and section names are ignored.
+//   - the status of a route says for which generation of it an AuthPolicy on it was
+//     judged, after the status of that policy.
 //   - status.observedGeneration is written; conditions carry none, exactly as
 //     with the real operator.
 //   - status follows a change after a lag, see [Options.Lag].

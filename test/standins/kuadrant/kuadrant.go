@@ -23,6 +23,9 @@ const (
 	// ControllerName is the gateway controller whose acceptance counts.
 	ControllerName = "istio.io/gateway-controller"
 
+	// policyController is what the real operator calls itself in the status of routes.
+	policyController gwapiv1.GatewayController = "kuadrant.io/policy-controller"
+
 	defaultShortestLag = 200 * time.Millisecond
 	defaultLongestLag  = 800 * time.Millisecond
 )

@@ -6,15 +6,19 @@ package kuadrant
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	gwapiv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/opendatahub-io/maas-operator/test/standins/status"
 )
@@ -59,7 +63,58 @@ func (r *reconciler) Reconcile(ctx context.Context, req request) (reconcile.Resu
 	if err != nil {
 		return reconcile.Result{}, fmt.Errorf("survey around %s %s: %w", req.kind, req.name, err)
 	}
-	return reconcile.Result{}, r.write(ctx, u, r.checker.judge(p, t))
+	if err := r.write(ctx, u, r.checker.judge(p, t)); err != nil {
+		return reconcile.Result{}, err
+	}
+	return reconcile.Result{}, r.mark(ctx, p)
+}
+
+// mark says in the status of a route that an AuthPolicy concerns it, as the real
+// operator does at the end of a pass.
+func (r *reconciler) mark(ctx context.Context, p *policy) error {
+	if p.kind != AuthPolicy || p.target.kind != kindHTTPRoute {
+		return nil
+	}
+	route := &gwapiv1.HTTPRoute{}
+	if err := r.client.Get(ctx, p.target.name, route); err != nil {
+		return client.IgnoreNotFound(err)
+	}
+	before := route.DeepCopy()
+	markAffected(route)
+	if equality.Semantic.DeepEqual(before.Status, route.Status) {
+		return nil
+	}
+	if err := r.client.Status().Update(ctx, route); err != nil {
+		return client.IgnoreNotFound(fmt.Errorf("update status of HTTPRoute %s: %w", p.target.name, err))
+	}
+	return nil
+}
+
+// markAffected adds the condition for each Gateway that the route names.
+//
+// Source: kuadrant-operator 1.5, internal/controller/route_policy_discoverability_reconciler.go.
+func markAffected(route *gwapiv1.HTTPRoute) {
+	for _, ref := range route.Spec.ParentRefs {
+		if !isGateway(ref) {
+			continue
+		}
+		name := gatewayName(route, ref)
+		at := slices.IndexFunc(route.Status.Parents, func(s gwapiv1.RouteParentStatus) bool {
+			return s.ControllerName == policyController && gatewayName(route, s.ParentRef) == name
+		})
+		if at < 0 {
+			at = len(route.Status.Parents)
+			route.Status.Parents = append(route.Status.Parents, gwapiv1.RouteParentStatus{
+				ControllerName: policyController,
+				ParentRef: gwapiv1.ParentReference{
+					Kind: new(gwapiv1.Kind(kindGateway)), Namespace: new(gwapiv1.Namespace(name.Namespace)), Name: gwapiv1.ObjectName(name.Name),
+				},
+			})
+		}
+		c := status.Condition("kuadrant.io/AuthPolicyAffected", true, "Accepted", "Object affected by AuthPolicy")
+		c.ObservedGeneration = route.Generation
+		meta.SetStatusCondition(&route.Status.Parents[at].Conditions, c)
+	}
 }
 
 // write updates the status when it is not right yet.

@@ -108,7 +108,7 @@ func (r *reconciler) routeEvent(ctx context.Context, c change, q queue) {
 	var before []types.NamespacedName
 	if old, ok := c.old.(*gwapiv1.HTTPRoute); ok {
 		before = acceptedBy(old)
-		if slices.Equal(before, now) {
+		if slices.Equal(before, now) && old.Generation == c.now.GetGeneration() {
 			return
 		}
 	}
