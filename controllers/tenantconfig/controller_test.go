@@ -125,6 +125,11 @@ var _ = Describe("the services of a tenant", Ordered, func() {
 		keepsItsPolicy(ctx, red)
 	})
 
+	It("opens the route to maas-api once that very route is guarded", func(ctx SpecContext) { opensOnlyGuarded(ctx, red) })
+	It("does not close a route that is open", func(ctx SpecContext) { staysOpen(ctx, red) })
+	It("closes a copy of a route that was open", func(ctx SpecContext) { closesACopy(ctx, red) })
+	It("says that others limit maas-api in the place of its Gateway", func(ctx SpecContext) { tellsOfLimitsInItsWay(ctx, red) })
+
 	It("leads nobody to maas-api by another controller's policy", opensNothingBehindAnother)
 
 	// A wrong provider must not be taken for none, nor open the Gateway.
