@@ -109,3 +109,6 @@ func OfModel(ctx context.Context, settings tenancy.Settings, ref *v1alpha1.MaaSM
 
 // HandBackDelay is for the tests.
 const HandBackDelay = handBackDelay
+
+// Holds is for the tests.
+var Holds = holds

@@ -4,6 +4,7 @@
 package tenantconfig_test
 
 import (
+	"testing"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -17,8 +18,35 @@ import (
 	gwapiv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
+	"github.com/opendatahub-io/maas-operator/controllers/tenantconfig"
+	"github.com/opendatahub-io/maas-operator/internal/desired/opening"
 	"github.com/opendatahub-io/maas-operator/internal/kuadrant"
 )
+
+func TestWhatAConfigurationSaysOfARoute(t *testing.T) {
+	t.Parallel()
+	const action = `{"scope":"x","sources":["authpolicy.kuadrant.io:infra/maas-api-auth-policy"]}`
+	for name, test := range map[string]struct {
+		stored string
+		seen   bool
+		want   opening.Configuration
+	}{
+		"an action for each rule":       {`{"actions":[` + action + `,` + action + `]}`, true, opening.Holding},
+		"for one rule only":             {`{"actions":[` + action + `]}`, true, opening.Lacking},
+		"no action at all":              {`{"actions":[]}`, true, opening.Lacking},
+		"actions that name no policy":   {`{"actions":[{"scope":"x"}]}`, true, opening.Silent},
+		"there never was one":           {"", false, opening.Silent},
+		"there was one, and it is gone": {"", true, opening.Lacking},
+		"actions of another tenant's":   {`{"actions":[{"scope":"x","sources":["authpolicy.kuadrant.io:infra/maas-api-auth-policy-red"]}]}`, false, opening.Lacking},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if got := tenantconfig.Holds(test.stored, "infra/maas-api-auth-policy", 2, test.seen); got != test.want {
+				t.Errorf("Holds() = %d, want %d", got, test.want)
+			}
+		})
+	}
+}
 
 // The states of a route.
 const (

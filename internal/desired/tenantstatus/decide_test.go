@@ -120,6 +120,30 @@ func TestDecide(t *testing.T) {
 				"DeploymentsAvailable=True DeploymentsReady", "RouteAccepted=True RouteAccepted", "PoliciesEnforced=Unknown PoliciesNotEnforced", "Degraded=False NoWarnings",
 			},
 		},
+		"a route that leads nowhere yet leaves it pending": {
+			facts:     facts(func(f *tenantstatus.Facts) { f.Closed = "Not guarded." }),
+			wantPhase: v1alpha1.TenantPhasePending,
+			want: []string{
+				"Ready=False RouteNotGuarded", "DependenciesAvailable=True DependenciesMet", "MaaSPrerequisitesAvailable=True PrerequisitesMet",
+				"DeploymentsAvailable=True DeploymentsReady", "RouteAccepted=Unknown RouteNotGuarded", "PoliciesEnforced=True PoliciesEnforced", "Degraded=False NoWarnings",
+			},
+		},
+		"of a route that leads nowhere the policy that is refused is said": {
+			facts:     facts(func(f *tenantstatus.Facts) { f.Closed, f.Policies = "Not guarded.", wrong }),
+			wantPhase: v1alpha1.TenantPhaseFailed,
+			want: []string{
+				"Ready=False PoliciesNotEnforced", "DependenciesAvailable=True DependenciesMet", "MaaSPrerequisitesAvailable=True PrerequisitesMet",
+				"DeploymentsAvailable=True DeploymentsReady", "RouteAccepted=Unknown RouteNotGuarded", "PoliciesEnforced=False PoliciesNotEnforced", "Degraded=False NoWarnings",
+			},
+		},
+		"a route that is not accepted and leads nowhere is said to be the former": {
+			facts:     facts(func(f *tenantstatus.Facts) { f.Closed, f.Route = "Not guarded.", wrong }),
+			wantPhase: v1alpha1.TenantPhasePending,
+			want: []string{
+				"Ready=False RouteNotAccepted", "DependenciesAvailable=True DependenciesMet", "MaaSPrerequisitesAvailable=True PrerequisitesMet",
+				"DeploymentsAvailable=True DeploymentsReady", "RouteAccepted=False RouteNotAccepted", "PoliciesEnforced=True PoliciesEnforced", "Degraded=False NoWarnings",
+			},
+		},
 		"an unmanaged tenant has no phase": {
 			facts: facts(func(f *tenantstatus.Facts) {
 				f.Halt = tenantstatus.Halt{Ready: metav1.ConditionFalse, Reason: v1alpha1.ReasonManagementStateIdle, Idle: true}
@@ -234,6 +258,9 @@ func TestEveryStatusIsWhole(t *testing.T) {
 			f.MissingAPIs = text.Draw(t, "missing")
 			f.Prerequisites = tenantstatus.Prerequisites{Blocking: text.Draw(t, "blocking"), Warnings: text.Draw(t, "warnings")}
 			f.Deployment, f.Route, f.Policies = observation.Draw(t, "deployment"), observation.Draw(t, "route"), observation.Draw(t, "policies")
+			if rapid.Bool().Draw(t, "closed") {
+				f.Closed = "Not guarded."
+			}
 			if rapid.Bool().Draw(t, "fails") {
 				f.Failure = tenantstatus.Failure{Reason: v1alpha1.ReasonPlatformReconcileFailed, Message: "Refused."}
 			}
