@@ -66,8 +66,9 @@ func HeaderKey() string {
 }
 
 // SendsToken holds for a bearer token, when no header in which keys are accepted
-// carries a key. A token is one word: what begins with a space would be cut off there,
-// and what is left is a request without a credential to the cluster that is asked.
+// carries a key. A token is one word: the cluster that is asked cuts the header into
+// words at spaces, and takes what begins with one for no credential at all. What else
+// it may take for none is for [VouchedFor].
 func (c Credentials) SendsToken() string {
 	token := header(headerAuthorization) + ".matches(\"^Bearer [^ ]+$\") && !" + headerStartsWith(headerAuthorization, bearer+keyPrefix)
 	if c.AcceptKeyHeader {

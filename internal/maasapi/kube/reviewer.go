@@ -173,7 +173,10 @@ func (r *Reviewer) ReviewToken(ctx context.Context, token string) (User, error) 
 	if err != nil {
 		return User{}, fmt.Errorf("review a token: %w", err)
 	}
-	if !review.Status.Authenticated || review.Status.User.Username == "" {
+	// Where requests without a credential have a user, the cluster says so of a token of
+	// nothing but white space, too; that user is no member of its group of everybody it
+	// knows.
+	if !review.Status.Authenticated || review.Status.User.Username == "" || !slices.Contains(review.Status.User.Groups, entitlement.AuthenticatedGroup) {
 		return User{}, ErrUnauthenticated
 	}
 	user := User{Username: review.Status.User.Username, UID: review.Status.User.UID, Groups: review.Status.User.Groups}

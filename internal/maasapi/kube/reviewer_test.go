@@ -246,7 +246,10 @@ func TestTokens(t *testing.T) {
 		switch review.Spec.Token {
 		case "good":
 			review.Status.Authenticated = true
-			review.Status.User = authenticationv1.UserInfo{Username: "alice", UID: "1", Groups: []string{"team"}, Extra: map[string]authenticationv1.ExtraValue{"scopes": {"user:full"}}}
+			review.Status.User = authenticationv1.UserInfo{Username: "alice", UID: "1", Groups: []string{"team", "system:authenticated"}, Extra: map[string]authenticationv1.ExtraValue{"scopes": {"user:full"}}}
+		case "anonymous":
+			review.Status.Authenticated = true
+			review.Status.User = authenticationv1.UserInfo{Username: "system:anonymous", Groups: []string{"system:unauthenticated"}}
 		case "nameless":
 			review.Status.Authenticated = true
 		case "down":
@@ -255,12 +258,12 @@ func TestTokens(t *testing.T) {
 		return review, nil
 	}}
 	r, _, _ := newReviewer(t, 0, reviews)
-	for token, want := range map[string]error{"good": nil, "bad": ErrUnauthenticated, "nameless": ErrUnauthenticated, "down": errDown, "": ErrUnauthenticated, "sk-oai-secret": ErrUnauthenticated} {
+	for token, want := range map[string]error{"good": nil, "bad": ErrUnauthenticated, "nameless": ErrUnauthenticated, "anonymous": ErrUnauthenticated, "down": errDown, "": ErrUnauthenticated, "sk-oai-secret": ErrUnauthenticated} {
 		user, err := r.ReviewToken(t.Context(), token)
 		if !errors.Is(err, want) || (err == nil) != (user.Username != "") {
 			t.Errorf("ReviewToken(%s) = %+v, %v", token, user, err)
 		}
-		wantUser := User{Username: "alice", UID: "1", Groups: []string{"team"}, Extra: map[string][]string{"scopes": {"user:full"}}}
+		wantUser := User{Username: "alice", UID: "1", Groups: []string{"team", "system:authenticated"}, Extra: map[string][]string{"scopes": {"user:full"}}}
 		if diff := cmp.Diff(wantUser, user); token == "good" && diff != "" {
 			t.Errorf("user (-want +got):\n%s", diff)
 		}

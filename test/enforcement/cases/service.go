@@ -49,7 +49,8 @@ func serviceCallers() []Case {
 			to(Case{Name: fmt.Sprintf("%q for a token", credential), Ask: bearer(func(*Side) string { return credential }), Want: unauthenticated()})
 		}
 		for what, key := range inOrder(map[string]func(*Side) string{
-			"an unknown key": func(*Side) string { return Unknown }, "a revoked key": func(s *Side) string { return s.Keys.Revoked.Key },
+			"white space for a token": func(*Side) string { return whiteSpace },
+			"an unknown key":          func(*Side) string { return Unknown }, "a revoked key": func(s *Side) string { return s.Keys.Revoked.Key },
 			"an expired key": func(s *Side) string { return s.Keys.Expired.Key }, "a key of another tenant": func(s *Side) string { return s.Other.Keys.Olgas.Key },
 			"a key without a subscription": func(s *Side) string { return s.Keys.Unbound.Key },
 		}) {

@@ -60,6 +60,10 @@ func clusterTokens() []Case {
 // words. To the cluster a request without a credential is one of system:anonymous.
 func lonelySpaces() []string { return []string{" x", " a.b.c", " sk-oai-x", "x y", "a.b.c d", " "} }
 
+// whiteSpace is one word, and nothing at all to a server that takes all white space
+// off its ends.
+const whiteSpace = "\u00a0"
+
 // noTokens are credentials that are none.
 func noTokens() []Case {
 	at := func(credential string) askFunc {
@@ -73,6 +77,10 @@ func noTokens() []Case {
 		})
 	}
 	return append(all, []Case{
+		{
+			Name: "white space for a token, at a model for everybody", At: ModelRoute, Want: denied(),
+			Ask: ask(func(s *Side) world.Request { return s.chat(s.Models.Open, world.Bearer(whiteSpace)...) }),
+		},
 		{Name: "a word for a token", At: ModelRoute, Ask: at("word"), Want: unauthenticated()},
 		{Name: "three words for a token", At: ModelRoute, Ask: at("a.b.c"), Want: unauthenticated()},
 		{Name: "no credential", At: ModelRoute, Ask: ask(func(s *Side) world.Request { return s.chat(s.Models.Granite) }), Want: unauthenticated()},
