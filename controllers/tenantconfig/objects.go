@@ -226,7 +226,8 @@ func (r *Reconciler) apply(ctx context.Context, s *scope, object *unstructured.U
 		s.handsOff[ref] = true
 		s.warn(v1alpha1.ReasonOptedOut, fmt.Sprintf("%s is annotated %s=false and was left alone: remove the annotation to have it managed again.", name, v1alpha1.AnnotationManaged))
 	}
-	if result.Repaired {
+	// A route that somebody deleted is made anew in another state than it had.
+	if result.Repaired || isRoute(object) && result.Outcome == apply.Created && s.inventoried[ref] {
 		ctrl.LoggerFrom(ctx).Info("Repairing a generated object that somebody changed or deleted", "objectKind", object.GetKind(), "object", object.GetName())
 		r.Events.Eventf(s.config, object, corev1.EventTypeWarning, string(v1alpha1.EventDriftRepaired), string(v1alpha1.ActionReconcile),
 			"Somebody changed or deleted %s, and it was put back. Annotate it %s=false to manage it by hand.", name, v1alpha1.AnnotationManaged)

@@ -10,6 +10,7 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -107,6 +108,12 @@ func opensOnlyGuarded(ctx SpecContext, t tenantOf) {
 	Expect(suite.Admin.Delete(ctx, routeOf(t))).To(Succeed())
 	Eventually(stateOf(t)).Should(Equal(routeClosed))
 	Eventually(t.state).Should(Equal("Pending RouteNotGuarded"))
+	Eventually(func(g Gomega) {
+		var events eventsv1.EventList
+		g.Expect(suite.Admin.List(ctx, &events, client.InNamespace(t.namespace))).To(Succeed())
+		g.Expect(events.Items).To(ContainElement(And(
+			HaveField("Reason", string(v1alpha1.EventDriftRepaired)), HaveField("Note", ContainSubstring("HTTPRoute "+infraNamespace+"/maas-api-route-"+t.name)))))
+	}).Should(Succeed())
 	Expect(conditionOf(t, v1alpha1.ConditionRouteAccepted)).To(And(
 		HaveField("Status", metav1.ConditionUnknown), HaveField("Reason", string(v1alpha1.ReasonRouteNotGuarded)),
 		HaveField("Message", ContainSubstring("leads nowhere until Kuadrant enforces maas-api-auth-policy-"+t.name)),

@@ -40,6 +40,8 @@ type scope struct {
 	// seen of them.
 	placed map[apply.Ref]bool
 	live   map[apply.Ref]*unstructured.Unstructured
+	// inventoried are the objects that an earlier reconcile had written, or was about to.
+	inventoried map[apply.Ref]bool
 	// handsOff are objects that somebody opted out of management.
 	handsOff map[apply.Ref]bool
 	// unguarded holds when an AuthPolicy that a route needs is another controller's.
@@ -71,7 +73,12 @@ type scope struct {
 }
 
 func newScope(config *v1alpha1.MaasTenantConfig) *scope {
+	inventoried := map[apply.Ref]bool{}
+	for _, ref := range apply.InventoryFrom(config.Status.Inventory) {
+		inventoried[ref] = true
+	}
 	return &scope{
+		inventoried: inventoried,
 		config: config, before: config.DeepCopy(),
 		placed: map[apply.Ref]bool{}, live: map[apply.Ref]*unstructured.Unstructured{}, served: map[string]bool{},
 		usurpers: map[apply.Ref][]*unstructured.Unstructured{}, limiters: map[apply.Ref][]*unstructured.Unstructured{},
