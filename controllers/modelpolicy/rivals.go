@@ -33,11 +33,12 @@ const (
 // empty when none is known to be. Without an AuthPolicy of the model any other that is
 // in force decides.
 func (r *Reconciler) overridden(ctx context.Context, s *scope) (string, error) {
-	if err := r.observeHeld(ctx, s); err != nil {
+	held, err := r.observeHeld(ctx, s)
+	if err != nil {
 		return "", err
 	}
 	var found []string
-	if s.output.AuthPolicy == nil && s.output.AuthPolicyHeld == nil {
+	if s.output.AuthPolicy == nil && !held {
 		rivals, err := r.onSameRoute(ctx, s, kuadrant.AuthPolicy, kuadrant.InForce)
 		if err != nil {
 			return "", err
@@ -64,17 +65,20 @@ func (r *Reconciler) overridden(ctx context.Context, s *scope) (string, error) {
 }
 
 // observeHeld takes note of what became of an AuthPolicy that stays as it is: others can
-// be in force in its place all the same.
-func (r *Reconciler) observeHeld(ctx context.Context, s *scope) error {
+// be in force in its place all the same. It reports whether there is one.
+func (r *Reconciler) observeHeld(ctx context.Context, s *scope) (bool, error) {
 	if s.output.AuthPolicyHeld == nil {
-		return nil
+		return false, nil
 	}
 	key := types.NamespacedName{Namespace: s.ref.Namespace, Name: model.AuthPolicyName(s.ref.Name)}
 	live, err := fetch.Optional(ctx, r.Client, key, kuadrant.New(kuadrant.AuthPolicy))
-	if err == nil && kuadrant.Displaced(live) {
+	if err != nil || live == nil {
+		return false, err
+	}
+	if kuadrant.Displaced(live) {
 		s.displaced = append(s.displaced, kuadrant.AuthPolicy)
 	}
-	return err
+	return true, nil
 }
 
 // rivals names the policies that can be in force in the place of a generated one.
