@@ -63,7 +63,7 @@ func (g *guards) forget(key types.NamespacedName) {
 
 // kept is what of the route to maas-api leads there and stays so. A cache that shows
 // less may be behind: what was opened a moment ago is not closed again.
-func (r *Reconciler) kept(ctx context.Context, s *scope) (opening.Leads, error) {
+func (r *Reconciler) kept(ctx context.Context, s *scope) (leads opening.Leads, err error) {
 	key := types.NamespacedName{Namespace: r.Settings.InfraNamespace, Name: s.input.Tenant.MaaSAPIRoute()}
 	for _, reader := range []client.Reader{r.Client, r.APIReader} {
 		live, err := fetch.Optional(ctx, reader, key, operand(gwapiv1.SchemeGroupVersion.WithKind("HTTPRoute")))
@@ -74,13 +74,11 @@ func (r *Reconciler) kept(ctx context.Context, s *scope) (opening.Leads, error) 
 		if err != nil {
 			return opening.Leads{}, err
 		}
-		if leads := opening.Kept(route); leads.Route != "" && len(route.Leading) == len(route.Rules) {
-			return leads, nil
-		} else if reader == r.APIReader {
-			return leads, nil
+		if leads = opening.Kept(route); leads.Route != "" && len(route.Leading) == len(route.Rules) {
+			break
 		}
 	}
-	return opening.Leads{}, nil
+	return leads, nil
 }
 
 // routeOf reads what a live route says about itself; nil is none.

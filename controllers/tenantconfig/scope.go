@@ -79,7 +79,7 @@ func newScope(config *v1alpha1.MaasTenantConfig) *scope {
 	}
 	return &scope{
 		inventoried: inventoried,
-		config: config, before: config.DeepCopy(),
+		config:      config, before: config.DeepCopy(),
 		placed: map[apply.Ref]bool{}, live: map[apply.Ref]*unstructured.Unstructured{}, served: map[string]bool{},
 		usurpers: map[apply.Ref][]*unstructured.Unstructured{}, limiters: map[apply.Ref][]*unstructured.Unstructured{},
 		handsOff: map[apply.Ref]bool{},
