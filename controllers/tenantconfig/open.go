@@ -12,6 +12,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -66,7 +67,7 @@ func (g *guards) forget(key types.NamespacedName) {
 func (r *Reconciler) kept(ctx context.Context, s *scope) (leads opening.Leads, err error) {
 	key := types.NamespacedName{Namespace: r.Settings.InfraNamespace, Name: s.input.Tenant.MaaSAPIRoute()}
 	for _, reader := range []client.Reader{r.Client, r.APIReader} {
-		live, err := fetch.Optional(ctx, reader, key, operand(gwapiv1.SchemeGroupVersion.WithKind("HTTPRoute")))
+		live, err := fetch.Optional(ctx, reader, key, operand(schema.GroupVersion(gwapiv1.GroupVersion).WithKind("HTTPRoute")))
 		if err != nil {
 			return opening.Leads{}, err
 		}
