@@ -182,8 +182,8 @@ const (
 	// maas-api-supplemental of an earlier release and its binding were removed.
 	AnnotationLegacyMaaSAPIRightsRemoved = "maas.opendatahub.io/legacy-maas-api-rights-removed"
 	// AnnotationOpenedRoute: on a generated HTTPRoute: the UID of the HTTPRoute that the
-	// operator has let lead somewhere, once its policies were enforced. On one with
-	// another UID, out of a backup for example, it means nothing.
+	// operator has let lead somewhere, once its policies were enforced; "none" before. On
+	// one with another UID, out of a backup for example, it means the same as none.
 	AnnotationOpenedRoute = "maas.opendatahub.io/opened-route"
 	// AnnotationDeprecatedBy: on a migrated Tenant: the kind that replaces it.
 	AnnotationDeprecatedBy = "maas.opendatahub.io/deprecated-by"

@@ -29,10 +29,10 @@ import (
 // does not lead there yet.
 type guards struct {
 	mu    sync.Mutex
-	known map[types.NamespacedName]guarded
+	known map[types.NamespacedName]sighting
 }
 
-type guarded struct {
+type sighting struct {
 	route types.UID
 	since time.Time
 }
@@ -51,9 +51,9 @@ func (g *guards) set(key types.NamespacedName, route types.UID, since time.Time)
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.known == nil {
-		g.known = map[types.NamespacedName]guarded{}
+		g.known = map[types.NamespacedName]sighting{}
 	}
-	g.known[key] = guarded{route: route, since: since}
+	g.known[key] = sighting{route: route, since: since}
 }
 
 func (g *guards) forget(key types.NamespacedName) {
@@ -75,7 +75,7 @@ func (r *Reconciler) kept(ctx context.Context, s *scope) (leads opening.Leads, e
 		if err != nil {
 			return opening.Leads{}, err
 		}
-		if leads = opening.Kept(route); leads.Route != "" && len(route.Leading) == len(route.Rules) {
+		if leads = opening.Kept(route, s.input.Tenant.Gateway); leads.Route != "" && len(route.Leading) == len(route.Rules) {
 			break
 		}
 	}

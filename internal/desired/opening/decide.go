@@ -37,12 +37,13 @@ func (l Leads) To(rule string) bool {
 	return l.Route != "" && (l.All || slices.Contains(l.Rules, rule))
 }
 
-// Kept is what of a route leads somewhere and stays so, whatever its policies are called
-// for a moment. One that an earlier release wrote, or somebody by hand, does not say who
+// Kept is what of a route leads somewhere and stays so at a gateway, whatever its
+// policies are called for a moment. One that an earlier release wrote does not say who
 // opened it, and stays as it is; one that says it was opened as another object was
-// copied from that, and begins closed.
-func Kept(r Route) Leads {
-	if r.UID == "" || len(r.Leading) == 0 || r.Opened != "" && r.Opened != r.UID {
+// copied from that, and begins closed. So does one that comes to another gateway, which
+// has not been told of its policies.
+func Kept(r Route, gateway types.NamespacedName) Leads {
+	if r.UID == "" || len(r.Leading) == 0 || r.Opened != "" && r.Opened != r.UID || !slices.Contains(r.Gateways, gateway) {
 		return Leads{}
 	}
 	return Leads{Route: r.UID, Rules: r.Leading}
@@ -52,9 +53,10 @@ func Kept(r Route) Leads {
 type Configuration int
 
 const (
-	// Silent is a configuration that does not exist, and never did, or does not name the
-	// policies it was made of: Kuadrant keeps it elsewhere, for gateways of another kind
-	// of proxy. It calls no policy enforced before it has written it.
+	// Silent is a configuration that does not exist, and never did since this program
+	// began, or does not name the policies it was made of: Kuadrant keeps it elsewhere, for
+	// gateways of another kind of proxy. A Kuadrant that could not write the first one
+	// looks the same.
 	Silent Configuration = iota
 	// Lacking is one without an action of the policy for each rule of the route.
 	Lacking

@@ -19,21 +19,28 @@ import (
 func TestWhatLeadsSomewhereKeepsTo(t *testing.T) {
 	t.Parallel()
 	both := []string{"Exact /a", "PathPrefix /b"}
+	gateway, others := types.NamespacedName{Namespace: "gateways", Name: "red"}, []types.NamespacedName{{Namespace: "gateways", Name: "blue"}}
 	for name, test := range map[string]struct {
 		route opening.Route
 		want  opening.Leads
 	}{
-		"no route":                           {opening.Route{}, opening.Leads{}},
-		"a closed one":                       {opening.Route{UID: "1", Rules: both}, opening.Leads{}},
-		"one that was opened":                {opening.Route{UID: "1", Opened: "1", Rules: both, Leading: both}, opening.Leads{Route: "1", Rules: both}},
-		"one of an earlier release":          {opening.Route{UID: "1", Rules: both, Leading: both}, opening.Leads{Route: "1", Rules: both}},
-		"one with another rule since":        {opening.Route{UID: "1", Opened: "1", Rules: both, Leading: both[:1]}, opening.Leads{Route: "1", Rules: both[:1]}},
-		"a copy of one that was opened":      {opening.Route{UID: "2", Opened: "1", Rules: both, Leading: both}, opening.Leads{}},
-		"one that says so and leads nowhere": {opening.Route{UID: "1", Opened: "1", Rules: both}, opening.Leads{}},
+		"no route":                                      {opening.Route{}, opening.Leads{}},
+		"a closed one":                                  {opening.Route{UID: "1", Rules: both}, opening.Leads{}},
+		"one that was opened":                           {opening.Route{UID: "1", Opened: "1", Rules: both, Leading: both}, opening.Leads{Route: "1", Rules: both}},
+		"one of an earlier release":                     {opening.Route{UID: "1", Rules: both, Leading: both}, opening.Leads{Route: "1", Rules: both}},
+		"one with another rule since":                   {opening.Route{UID: "1", Opened: "1", Rules: both, Leading: both[:1]}, opening.Leads{Route: "1", Rules: both[:1]}},
+		"a copy of one that was opened":                 {opening.Route{UID: "2", Opened: "1", Rules: both, Leading: both}, opening.Leads{}},
+		"one that says so and leads nowhere":            {opening.Route{UID: "1", Opened: "1", Rules: both}, opening.Leads{}},
+		"a closed one that somebody opened":             {opening.Route{UID: "1", Opened: opening.NotOpened, Rules: both, Leading: both}, opening.Leads{}},
+		"one of another Gateway":                        {opening.Route{UID: "1", Opened: "1", Gateways: others, Rules: both, Leading: both}, opening.Leads{}},
+		"one of another Gateway, of an earlier release": {opening.Route{UID: "1", Gateways: others, Rules: both, Leading: both}, opening.Leads{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if diff := cmp.Diff(test.want, opening.Kept(test.route)); diff != "" {
+			if test.route.Gateways == nil {
+				test.route.Gateways = []types.NamespacedName{gateway}
+			}
+			if diff := cmp.Diff(test.want, opening.Kept(test.route, gateway)); diff != "" {
 				t.Errorf("Kept() (-want +got):\n%s", diff)
 			}
 		})
@@ -99,10 +106,14 @@ func TestARouteIsOpenedOnceItIsGuarded(t *testing.T) {
 func TestALiveRouteIsRead(t *testing.T) {
 	t.Parallel()
 	created := metav1.NewTime(time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC))
-	kuadrants := func(kind string, status metav1.ConditionStatus, generation int64) gwapiv1.RouteParentStatus {
-		return gwapiv1.RouteParentStatus{ControllerName: "kuadrant.io/policy-controller", Conditions: []metav1.Condition{{Type: kind, Status: status, ObservedGeneration: generation}}}
+	red := gwapiv1.ParentReference{Namespace: new(gwapiv1.Namespace("gateways")), Name: "red"}
+	of := func(parent gwapiv1.ParentReference, kind string, status metav1.ConditionStatus, generation int64) gwapiv1.RouteParentStatus {
+		return gwapiv1.RouteParentStatus{ParentRef: parent, ControllerName: "kuadrant.io/policy-controller", Conditions: []metav1.Condition{{Type: kind, Status: status, ObservedGeneration: generation}}}
 	}
-	gateways := gwapiv1.RouteParentStatus{ControllerName: "istio.io/gateway-controller", Conditions: []metav1.Condition{{Type: "kuadrant.io/AuthPolicyAffected", Status: "True", ObservedGeneration: 3}}}
+	kuadrants := func(kind string, status metav1.ConditionStatus, generation int64) gwapiv1.RouteParentStatus {
+		return of(red, kind, status, generation)
+	}
+	gateways := gwapiv1.RouteParentStatus{ParentRef: red, ControllerName: "istio.io/gateway-controller", Conditions: []metav1.Condition{{Type: "kuadrant.io/AuthPolicyAffected", Status: "True", ObservedGeneration: 3}}}
 	for name, test := range map[string]struct {
 		parents []gwapiv1.RouteParentStatus
 		want    bool
@@ -110,6 +121,8 @@ func TestALiveRouteIsRead(t *testing.T) {
 		"noticed":                      {[]gwapiv1.RouteParentStatus{gateways, kuadrants("kuadrant.io/AuthPolicyAffected", "True", 3)}, true},
 		"noticed in an earlier state":  {[]gwapiv1.RouteParentStatus{kuadrants("kuadrant.io/AuthPolicyAffected", "True", 2)}, false},
 		"noticed for one Gateway only": {[]gwapiv1.RouteParentStatus{kuadrants("kuadrant.io/AuthPolicyAffected", "True", 3), kuadrants("kuadrant.io/AuthPolicyAffected", "True", 2)}, false},
+		"a former Gateway aside":       {[]gwapiv1.RouteParentStatus{kuadrants("kuadrant.io/AuthPolicyAffected", "True", 3), of(gwapiv1.ParentReference{Name: "blue"}, "kuadrant.io/AuthPolicyAffected", "True", 2)}, true},
+		"of a former Gateway only":     {[]gwapiv1.RouteParentStatus{of(gwapiv1.ParentReference{Name: "blue"}, "kuadrant.io/AuthPolicyAffected", "True", 3)}, false},
 		"affected by limits only":      {[]gwapiv1.RouteParentStatus{kuadrants("kuadrant.io/TokenRateLimitPolicyAffected", "True", 3)}, false},
 		"not affected":                 {[]gwapiv1.RouteParentStatus{kuadrants("kuadrant.io/AuthPolicyAffected", "False", 3)}, false},
 		"said by somebody else":        {[]gwapiv1.RouteParentStatus{gateways}, false},
@@ -123,13 +136,14 @@ func TestALiveRouteIsRead(t *testing.T) {
 			match := func(kind gwapiv1.PathMatchType, path string) gwapiv1.HTTPRouteMatch {
 				return gwapiv1.HTTPRouteMatch{Path: &gwapiv1.HTTPPathMatch{Type: &kind, Value: &path}}
 			}
+			live.Spec.ParentRefs = []gwapiv1.ParentReference{red}
 			live.Spec.Rules = []gwapiv1.HTTPRouteRule{
 				{Matches: []gwapiv1.HTTPRouteMatch{match("Exact", "/a")}, BackendRefs: []gwapiv1.HTTPBackendRef{{}}},
 				{Matches: []gwapiv1.HTTPRouteMatch{match("PathPrefix", "/b")}},
 			}
 			live.Status.Parents = test.parents
 			want := opening.Route{
-				UID: "1", Created: created.Time, Opened: types.UID("0"),
+				UID: "1", Created: created.Time, Opened: types.UID("0"), Gateways: []types.NamespacedName{{Namespace: "gateways", Name: "red"}},
 				Rules: []string{"Exact /a", "PathPrefix /b"}, Leading: []string{"Exact /a"}, Noticed: test.want,
 			}
 			if diff := cmp.Diff(want, opening.RouteOf(live)); diff != "" {

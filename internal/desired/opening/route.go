@@ -10,6 +10,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
 	gwapiv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
@@ -23,15 +24,20 @@ const policyController gwapiv1.GatewayController = "kuadrant.io/policy-controlle
 // Source: kuadrant-operator 1.5, internal/controller/common.go.
 const affected = "kuadrant.io/AuthPolicyAffected"
 
+// NotOpened is what the operator's route says that was not opened yet.
+const NotOpened types.UID = "none"
+
 // Route is what a live route says about itself. The zero value is no route.
 type Route struct {
 	// UID tells the route from an earlier one of its name.
 	UID types.UID
 	// Created is when it came to be.
 	Created time.Time
-	// Opened is the UID of the route that the operator opened; empty when it never
-	// said so, or when an earlier release wrote the route.
+	// Opened is the UID of the route that the operator opened, or [NotOpened]; empty when
+	// an earlier release wrote the route, or somebody else.
 	Opened types.UID
+	// Gateways are its parents.
+	Gateways []types.NamespacedName
 	// Rules are all of its rules, Leading those that lead somewhere, by [RuleOf].
 	Rules, Leading []string
 	// Noticed tells that Kuadrant has computed its policies for this very route, as it
@@ -46,8 +52,11 @@ func RouteOf(live *gwapiv1.HTTPRoute) Route {
 	}
 	r := Route{
 		UID: live.UID, Created: live.CreationTimestamp.Time, Opened: types.UID(live.Annotations[v1alpha1.AnnotationOpenedRoute]),
-		Noticed: noticed(live),
 	}
+	for i := range live.Spec.ParentRefs {
+		r.Gateways = append(r.Gateways, gatewayOf(live, &live.Spec.ParentRefs[i]))
+	}
+	r.Noticed = noticed(live, r.Gateways)
 	for i := range live.Spec.Rules {
 		name := RuleOf(&live.Spec.Rules[i])
 		r.Rules = append(r.Rules, name)
@@ -58,15 +67,19 @@ func RouteOf(live *gwapiv1.HTTPRoute) Route {
 	return r
 }
 
-// noticed tells whether Kuadrant says in the status of a route, for all Gateways it
-// says something for, that AuthPolicies concern it in this generation. It writes that at
+func gatewayOf(live *gwapiv1.HTTPRoute, parent *gwapiv1.ParentReference) types.NamespacedName {
+	return types.NamespacedName{Namespace: string(ptr.Deref(parent.Namespace, gwapiv1.Namespace(live.Namespace))), Name: string(parent.Name)}
+}
+
+// noticed tells whether Kuadrant says in the status of a route, for all of its Gateways
+// that it says something for, that AuthPolicies concern it in this generation. It writes that at
 // the end of a pass, after the configuration of the gateways, and takes one pass after
 // the other. The status of an object is its own: a new one of the name begins without.
-func noticed(live *gwapiv1.HTTPRoute) bool {
+func noticed(live *gwapiv1.HTTPRoute, gateways []types.NamespacedName) bool {
 	found := false
 	for i := range live.Status.Parents {
 		parent := &live.Status.Parents[i]
-		if parent.ControllerName != policyController {
+		if parent.ControllerName != policyController || !slices.Contains(gateways, gatewayOf(live, &parent.ParentRef)) {
 			continue
 		}
 		at := slices.IndexFunc(parent.Conditions, func(c metav1.Condition) bool { return c.Type == affected && c.Status == metav1.ConditionTrue })

@@ -4,6 +4,7 @@
 package tenant
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 
@@ -46,9 +47,7 @@ func (b builder) service() render.Request {
 
 func (b builder) route() render.Request {
 	meta := b.meta(b.Settings.InfraNamespace, b.Tenant.MaaSAPIRoute())
-	if b.Leads.Route != "" {
-		meta.Annotations = map[string]string{v1alpha1.AnnotationOpenedRoute: string(b.Leads.Route)}
-	}
+	meta.Annotations = map[string]string{v1alpha1.AnnotationOpenedRoute: string(cmp.Or(b.Leads.Route, opening.NotOpened))}
 	return request(RouteTemplate, meta, values.MaaSAPIRoute{
 		Meta: meta, GatewayName: b.Tenant.Gateway.Name, GatewayNamespace: b.Tenant.Gateway.Namespace,
 		Service: b.Tenant.MaaSAPIService(), Port: tenancy.MaaSAPIPort, Paths: routePaths(publicpath.Paths(), b.Leads),
