@@ -5,6 +5,7 @@ package acceptance
 
 import (
 	"errors"
+	"slices"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -37,8 +38,10 @@ func claimsOf(username string, groups ...any) map[string]any {
 	return map[string]any{"iss": providerURL, "sub": "subject-of-" + username, "preferred_username": username, "azp": clientID, "groups": groups}
 }
 
-// reviewOf is what the cluster says of a token.
+// reviewOf is what the cluster says of a token: everybody it knows is a member of one
+// group.
 func reviewOf(username string, groups ...any) map[string]any {
+	groups = append(slices.Clone(groups), "system:authenticated")
 	return map[string]any{"authenticated": true, "user": map[string]any{"username": username, "uid": "uid-of-" + username, "groups": groups}}
 }
 

@@ -151,6 +151,10 @@ var _ = Describe("A request for a model that takes every credential", Ordered, f
 		Entry("the subscription is going", func(r *enforced.Request) {
 			r.Selected = replies(with(goldReply(model), "deletionTimestamp", "2026-01-01T00:00:00Z"))
 		}),
+		Entry("the cluster takes it for a request without a credential", func(r *enforced.Request) {
+			r.Headers = bearer(opaqueToken)
+			r.Review = map[string]any{"authenticated": true, "user": map[string]any{"username": "system:anonymous", "groups": []any{"system:unauthenticated"}}}
+		}),
 		Entry("the caller is no subject of an auth policy", func(r *enforced.Request) { r.Validate = validKey("mallory", "gold", "strangers") }),
 	)
 

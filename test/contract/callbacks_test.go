@@ -90,6 +90,7 @@ func withToken(subscription string) map[string]any {
 }
 
 func reviewed(username string, groups ...any) any {
+	groups = append(slices.Clone(groups), "system:authenticated") // As the cluster says of everybody it knows.
 	return map[string]any{"authenticated": true, "user": map[string]any{"username": username, "groups": groups}}
 }
 

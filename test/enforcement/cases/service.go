@@ -16,7 +16,7 @@ import (
 
 // serviceCases are callers of maas-api.
 func serviceCases() []Case {
-	return slices.Concat(serviceCallers(), serviceKnows(), serviceRefusals(), serviceHealth(), serviceNames())
+	return slices.Concat(serviceCallers(), serviceKnows(), serviceRefusals(), serviceTokens(), serviceHealth(), serviceNames())
 }
 
 // serviceCallers are who gets to maas-api, on every path that leads there.
@@ -117,6 +117,12 @@ func serviceRefusals() []Case {
 			Name: "two mebibytes of a request", At: ServiceRoute, Want: always(Verdict{Status: http.StatusRequestEntityTooLarge}),
 			Ask: mint(`{"name":"`+strings.Repeat("x", tooMuch)+`"}`, func(s *Side) string { return s.Tokens.Otto }),
 		},
+	}
+}
+
+// serviceTokens are tokens of the tenant's provider at maas-api that are not as usual.
+func serviceTokens() []Case {
+	return []Case{
 		{
 			Name: "a token for another client at maas-api", At: ServiceRoute, Want: denied(),
 			Ask: claims(func(_ *Side, c engines.Claims) engines.Claims { return c.With("azp", "somebody-else") }),
