@@ -214,7 +214,8 @@ func (r *Reconciler) apply(ctx context.Context, s *scope, object *unstructured.U
 	}
 	var opts apply.CallOptions
 	if isRoute(object) {
-		opts.UID = s.input.Leads.Route // What leads somewhere was judged as this object.
+		// What leads somewhere was judged as this object, with these rules.
+		opts.UID, opts.Generation = s.input.Leads.Route, s.input.Leads.Generation
 	}
 	result, err := r.Applier.ApplyWith(ctx, object, opts)
 	if err != nil {

@@ -133,7 +133,7 @@ func (r *Reconciler) open(ctx context.Context, s *scope) error {
 		return nil
 	}
 	ctrl.LoggerFrom(ctx).Info("Opening the route to maas-api, which is guarded now", "HTTPRoute", client.ObjectKeyFromObject(live))
-	s.input.Leads = opening.Leads{Route: route.UID, All: true}
+	s.input.Leads = opening.Leads{Route: route.UID, Generation: route.Generation, All: true}
 	out, err := tenant.Build(s.input)
 	if err != nil {
 		return s.unbuildable(err)

@@ -49,8 +49,8 @@ const (
 	defaultMemorySize = 16384
 )
 
-// errOtherUID is why nothing was written for an object of a certain UID.
-var errOtherUID = errors.New("the object that it is meant for is gone")
+// errOtherUID is why nothing was written for an object of a certain UID and generation.
+var errOtherUID = errors.New("the object that it is meant for is gone, or has another spec now")
 
 // Options are the optional parts of an Applier.
 type Options struct {
@@ -120,6 +120,9 @@ type CallOptions struct {
 	// UID is that of the object which desired is meant for. When there is no such object, or another one of its name, the
 	// result is a conflict, and nothing is written. Empty means whatever is there, or a new one.
 	UID types.UID
+	// Generation is that of the object with that UID which desired is meant for. In another one the result is a conflict,
+	// too. 0 means any.
+	Generation int64
 }
 
 // Apply makes the live object equal to desired, see the package comment. A conflict that remains after a second look
@@ -173,11 +176,16 @@ func isStale(err error) bool {
 	return apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err)
 }
 
+// mean tells whether the options allow to write to a live object.
+func (o CallOptions) mean(live *unstructured.Unstructured) bool {
+	return o.UID == "" || live != nil && live.GetUID() == o.UID && (o.Generation == 0 || live.GetGeneration() == o.Generation)
+}
+
 // judge decides on one copy of the live object what to do, and does it.
 func (a *Applier) judge(ctx context.Context, c *call) (Result, error) {
 	live := c.live
 	switch {
-	case c.opts.UID != "" && (live == nil || live.GetUID() != c.opts.UID):
+	case !c.opts.mean(live):
 		return Result{Live: live}, fmt.Errorf("apply %s: %w", c, apierrors.NewConflict(
 			schema.GroupResource{Group: c.want.GroupVersionKind().Group, Resource: c.want.GetKind()}, c.want.GetName(), errOtherUID))
 	case live == nil:

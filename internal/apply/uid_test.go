@@ -38,6 +38,21 @@ var _ = Describe("What is meant for one object only", func() {
 		Expect(live(ctx, desired).GetLabels()).NotTo(HaveKey("example.com/changed"))
 	})
 
+	It("is not written to a state that it was not meant for", func(ctx SpecContext) {
+		f := newFixture(ctx)
+		desired := tokenRateLimitPolicy.build(f.namespace, "x")
+		f.apply(ctx, desired, apply.Created)
+		meant := apply.CallOptions{UID: live(ctx, desired).GetUID(), Generation: live(ctx, desired).GetGeneration()}
+		edited := live(ctx, desired)
+		Expect(unstructured.SetNestedField(edited.Object, "other", "spec", "targetRef", "name")).To(Succeed())
+		Expect(shared.admin.Update(ctx, edited)).To(Succeed())
+		_, err := f.ApplyWith(ctx, changed(desired), meant)
+		Expect(err).To(MatchError(apierrors.IsConflict, "IsConflict"))
+		Expect(live(ctx, desired).GetLabels()).NotTo(HaveKey("example.com/changed"))
+		meant.Generation = edited.GetGeneration()
+		Expect(f.ApplyWith(ctx, changed(desired), meant)).To(HaveField("Outcome", apply.Updated))
+	})
+
 	// The cache may show it for a while after it was deleted.
 	It("is not made anew, whatever the cache shows", func(ctx SpecContext) {
 		f := newFixture(ctx)

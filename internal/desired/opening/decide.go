@@ -25,8 +25,10 @@ const (
 
 // Leads says which rules of a route may lead somewhere. The zero value is none.
 type Leads struct {
-	// Route is the UID of the route of which that holds, and of no other.
-	Route types.UID
+	// Route is the UID of the route of which that holds, and of no other; Generation is
+	// the one of its generations that was judged.
+	Route      types.UID
+	Generation int64
 	// All of its rules may; otherwise those of Rules, by [RuleOf].
 	All   bool
 	Rules []string
@@ -46,7 +48,7 @@ func Kept(r Route, gateway types.NamespacedName) Leads {
 	if r.UID == "" || len(r.Leading) == 0 || r.Opened != "" && r.Opened != r.UID || !slices.Contains(r.Gateways, gateway) {
 		return Leads{}
 	}
-	return Leads{Route: r.UID, Rules: r.Leading}
+	return Leads{Route: r.UID, Generation: r.Generation, Rules: r.Leading}
 }
 
 // Configuration is what the configuration of a gateway tells of a route.

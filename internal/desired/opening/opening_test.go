@@ -26,7 +26,7 @@ func TestWhatLeadsSomewhereKeepsTo(t *testing.T) {
 	}{
 		"no route":                                      {opening.Route{}, opening.Leads{}},
 		"a closed one":                                  {opening.Route{UID: "1", Rules: both}, opening.Leads{}},
-		"one that was opened":                           {opening.Route{UID: "1", Opened: "1", Rules: both, Leading: both}, opening.Leads{Route: "1", Rules: both}},
+		"one that was opened":                           {opening.Route{UID: "1", Generation: 7, Opened: "1", Rules: both, Leading: both}, opening.Leads{Route: "1", Generation: 7, Rules: both}},
 		"one of an earlier release":                     {opening.Route{UID: "1", Rules: both, Leading: both}, opening.Leads{Route: "1", Rules: both}},
 		"one with another rule since":                   {opening.Route{UID: "1", Opened: "1", Rules: both, Leading: both[:1]}, opening.Leads{Route: "1", Rules: both[:1]}},
 		"a copy of one that was opened":                 {opening.Route{UID: "2", Opened: "1", Rules: both, Leading: both}, opening.Leads{}},
@@ -143,7 +143,7 @@ func TestALiveRouteIsRead(t *testing.T) {
 			}
 			live.Status.Parents = test.parents
 			want := opening.Route{
-				UID: "1", Created: created.Time, Opened: types.UID("0"), Gateways: []types.NamespacedName{{Namespace: "gateways", Name: "red"}},
+				UID: "1", Generation: 3, Created: created.Time, Opened: types.UID("0"), Gateways: []types.NamespacedName{{Namespace: "gateways", Name: "red"}},
 				Rules: []string{"Exact /a", "PathPrefix /b"}, Leading: []string{"Exact /a"}, Noticed: test.want,
 			}
 			if diff := cmp.Diff(want, opening.RouteOf(live)); diff != "" {

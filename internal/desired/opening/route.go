@@ -31,6 +31,8 @@ const NotOpened types.UID = "none"
 type Route struct {
 	// UID tells the route from an earlier one of its name.
 	UID types.UID
+	// Generation tells its specs apart.
+	Generation int64
 	// Created is when it came to be.
 	Created time.Time
 	// Opened is the UID of the route that the operator opened, or [NotOpened]; empty when
@@ -51,7 +53,7 @@ func RouteOf(live *gwapiv1.HTTPRoute) Route {
 		return Route{}
 	}
 	r := Route{
-		UID: live.UID, Created: live.CreationTimestamp.Time, Opened: types.UID(live.Annotations[v1alpha1.AnnotationOpenedRoute]),
+		UID: live.UID, Generation: live.Generation, Created: live.CreationTimestamp.Time, Opened: types.UID(live.Annotations[v1alpha1.AnnotationOpenedRoute]),
 	}
 	for i := range live.Spec.ParentRefs {
 		r.Gateways = append(r.Gateways, gatewayOf(live, &live.Spec.ParentRefs[i]))
