@@ -28,7 +28,7 @@ var _ = Describe("A model with policies of somebody else on its route", func() {
 			m.subscribe("sub", rated(1, "1m"))
 			applied := m.condition(v1alpha1.ConditionPoliciesApplied)
 			Eventually(m.enforced).Should(BeTrue())
-			Expect(applied().Status).To(Equal(metav1.ConditionTrue))
+			Eventually(applied).Should(HaveField("Status", metav1.ConditionTrue))
 
 			theirs := m.rival(kind, "open-door", spec)
 			Expect(suite.Admin.Create(ctx, theirs)).To(Succeed())
