@@ -87,6 +87,8 @@ func picture(objects []unstructured.Unstructured) map[string]string {
 		}
 		// The Deployment controller counts here, and the API server gives out addresses.
 		unstructured.RemoveNestedField(o.Object, "metadata", "annotations", "deployment.kubernetes.io/revision")
+		// This names the object's own UID once it leads somewhere, which its rules tell, too.
+		unstructured.RemoveNestedField(o.Object, "metadata", "annotations", v1alpha1.AnnotationOpenedRoute)
 		unstructured.RemoveNestedField(o.Object, "spec", "clusterIP")
 		unstructured.RemoveNestedField(o.Object, "spec", "clusterIPs")
 		content, err := json.Marshal(o.Object)
