@@ -57,7 +57,7 @@ var _ = Describe("While the database is away", Ordered, func() {
 		restart(ctx, "4s")
 		Expect(on.Admin.Delete(ctx, forced.object())).To(Succeed())
 		Eventually(gone(ctx, forced.object())).Should(BeTrue())
-		Expect(eventsAbout(ctx, forced.name)()).To(ContainElement(HavePrefix("Warning AITenantCleanupForced: ")))
+		Eventually(eventsAbout(ctx, forced.name)).Should(ContainElement(HavePrefix("Warning AITenantCleanupForced: ")))
 		Expect(tombstones(ctx)).To(ConsistOf(HaveField("Data", HaveKeyWithValue("aiTenantUID", string(former.UID)))))
 		get(ctx, "", forced.namespace(), &corev1.Namespace{})
 		get(ctx, forced.namespace(), "ours", &corev1.Secret{})
