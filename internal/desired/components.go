@@ -66,7 +66,7 @@ func (c Component) optionally(crd string) Component {
 
 // Table is the component table.
 func Table() []Component {
-	return slices.Concat(modelComponents(), gatewayComponents(), tenantComponents(), platformComponents())
+	return slices.Concat(modelComponents(), externalComponents(), gatewayComponents(), tenantComponents(), platformComponents())
 }
 
 // Components is the part of the table that rendering needs.
