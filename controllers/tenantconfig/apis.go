@@ -11,6 +11,7 @@ import (
 
 	"github.com/opendatahub-io/maas-operator/internal/desired"
 	"github.com/opendatahub-io/maas-operator/internal/facts"
+	"github.com/opendatahub-io/maas-operator/internal/guard"
 	"github.com/opendatahub-io/maas-operator/internal/render"
 )
 
@@ -38,16 +39,8 @@ var (
 
 	// envoyFilters are the kind of the object in which Kuadrant keeps the configuration of
 	// a Gateway, since its version 1.5; wasmPlugins are that of earlier versions.
-	envoyFilters = facts.API{
-		GroupKind: schema.GroupKind{Group: "networking.istio.io", Kind: "EnvoyFilter"},
-		CRD:       "envoyfilters.networking.istio.io",
-		Versions:  []string{"v1alpha3"},
-	}
-	wasmPlugins = facts.API{
-		GroupKind: schema.GroupKind{Group: "extensions.istio.io", Kind: "WasmPlugin"},
-		CRD:       "wasmplugins.extensions.istio.io",
-		Versions:  []string{"v1alpha1"},
-	}
+	envoyFilters = guard.EnvoyFilters
+	wasmPlugins  = guard.WasmPlugins
 
 	dataScienceClusters = facts.API{
 		GroupKind: schema.GroupKind{Group: "dscinitialization.opendatahub.io", Kind: "DSCInitialization"},

@@ -34,6 +34,7 @@ import (
 	"github.com/opendatahub-io/maas-operator/internal/apply"
 	"github.com/opendatahub-io/maas-operator/internal/desired/tenant"
 	"github.com/opendatahub-io/maas-operator/internal/facts"
+	"github.com/opendatahub-io/maas-operator/internal/guard"
 	"github.com/opendatahub-io/maas-operator/internal/metrics"
 	"github.com/opendatahub-io/maas-operator/internal/render"
 	"github.com/opendatahub-io/maas-operator/internal/tenancy/lookup"
@@ -67,7 +68,8 @@ type Reconciler struct {
 	MaxConcurrentReconciles int
 
 	weights weights
-	guards  guards
+	// guards remember since when the route to maas-api is seen guarded.
+	guards guard.Sightings
 }
 
 // Reconcile brings the services of one tenant up to date, or removes them.
@@ -111,7 +113,7 @@ func (r *Reconciler) newScope(ctx context.Context, key types.NamespacedName) (*s
 	if err := r.Client.Get(ctx, key, config); err != nil {
 		if apierrors.IsNotFound(err) {
 			r.forgetWeight(key)
-			r.guards.forget(key)
+			r.guards.Forget(key)
 			return nil, nil //nolint:nilnil // Documented: the config is gone.
 		}
 		return nil, fmt.Errorf("read MaasTenantConfig %s: %w", key, err)

@@ -19,6 +19,7 @@ import (
 	"github.com/opendatahub-io/maas-operator/internal/apply"
 	"github.com/opendatahub-io/maas-operator/internal/desired/tenant"
 	"github.com/opendatahub-io/maas-operator/internal/desired/tenantstatus"
+	"github.com/opendatahub-io/maas-operator/internal/guard"
 	"github.com/opendatahub-io/maas-operator/internal/tenancy"
 	"github.com/opendatahub-io/maas-operator/internal/tenancy/lookup"
 )
@@ -111,4 +112,4 @@ func OfModel(ctx context.Context, settings tenancy.Settings, ref *v1alpha1.MaaSM
 const HandBackDelay = handBackDelay
 
 // Holds is for the tests.
-var Holds = holds
+var Holds = guard.Holds
