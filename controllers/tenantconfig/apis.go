@@ -56,7 +56,7 @@ func components() []desired.Component {
 	var rows []desired.Component
 	for _, row := range desired.Table() {
 		component, _, _ := strings.Cut(string(row.ID), "/")
-		if (component == "tenant" || component == "gateway") && row.GVK.Kind != "Job" {
+		if (component == "tenant" || component == "gateway" || component == "payload") && row.GVK.Kind != "Job" {
 			rows = append(rows, row)
 		}
 	}

@@ -64,6 +64,8 @@ type Reconciler struct {
 	Clock clock.PassiveClock
 	// Metrics counts and measures; nil for none.
 	Metrics *metrics.Metrics
+	// PayloadProcessing holds when an image for payload processing is configured.
+	PayloadProcessing bool
 	// MaxConcurrentReconciles is the number of tenants worked on at once.
 	MaxConcurrentReconciles int
 
@@ -94,7 +96,7 @@ type phase func(context.Context, *scope) error
 func (r *Reconciler) run(ctx context.Context, s *scope) error {
 	phases := []phase{
 		r.own, r.hold, r.manage, r.anchor, r.remove, r.locate, r.guard, r.require, r.provide,
-		r.compute, r.write, r.open, r.prune, r.observe, r.retire,
+		r.compute, r.write, r.open, r.extend, r.prune, r.observe, r.retire,
 	}
 	if s.config.DeletionTimestamp != nil {
 		phases = []phase{r.takeDown}
