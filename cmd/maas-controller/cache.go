@@ -54,7 +54,8 @@ func written(controllerNamespace string) map[client.Object]cache.ByObject {
 // written of them is kept without its content.
 func onlyWritten(kind schema.GroupKind) bool {
 	switch kind {
-	case schema.GroupKind{Group: "cert-manager.io", Kind: "Certificate"}, schema.GroupKind{Group: "networking.istio.io", Kind: "DestinationRule"}:
+	case schema.GroupKind{Group: "cert-manager.io", Kind: "Certificate"}, schema.GroupKind{Group: "networking.istio.io", Kind: "DestinationRule"},
+		schema.GroupKind{Group: "networking.istio.io", Kind: "ServiceEntry"}:
 		return true
 	default:
 		return false

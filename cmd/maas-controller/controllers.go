@@ -9,9 +9,11 @@ import (
 	"slices"
 
 	"k8s.io/client-go/discovery"
+	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/opendatahub-io/maas-operator/controllers/authpolicy"
+	"github.com/opendatahub-io/maas-operator/controllers/externalmodel"
 	"github.com/opendatahub-io/maas-operator/controllers/modelpolicy"
 	"github.com/opendatahub-io/maas-operator/controllers/modelref"
 	"github.com/opendatahub-io/maas-operator/controllers/priority"
@@ -80,6 +82,14 @@ func modelControllers() []controller {
 		{name: "subscription", setUp: func(ctx context.Context, mgr ctrl.Manager, d dependencies) error {
 			r := &subscription.Reconciler{Client: mgr.GetClient(), Tenants: d.tenants, Events: mgr.GetEventRecorder("maas-subscription-controller"), Metrics: d.metrics, MaxConcurrentReconciles: d.config.MaxConcurrentReconciles}
 			return r.SetupWithManager(ctx, mgr, d.apis)
+		}},
+		{name: "externalmodel", setUp: func(ctx context.Context, mgr ctrl.Manager, d dependencies) error {
+			r := &externalmodel.Reconciler{
+				Client: mgr.GetClient(), APIReader: mgr.GetAPIReader(), Applier: d.applier, Engine: d.engine, Tenants: d.tenants, APIs: d.apis,
+				ClusterDomain: clusterDomain(resolverConfiguration), Events: mgr.GetEventRecorder("maas-externalmodel-controller"), Clock: clock.RealClock{},
+				Metrics: d.metrics, MaxConcurrentReconciles: d.config.MaxConcurrentReconciles,
+			}
+			return r.SetupWithManager(ctx, mgr)
 		}},
 		{name: "priority", setUp: func(_ context.Context, mgr ctrl.Manager, d dependencies) error {
 			r := &priority.Reconciler{Client: mgr.GetClient(), Tenants: d.tenants, Metrics: d.metrics}
