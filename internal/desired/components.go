@@ -68,7 +68,7 @@ func (c Component) optionally(crd string) Component {
 
 // Table is the component table.
 func Table() []Component {
-	return slices.Concat(modelComponents(), externalComponents(), gatewayComponents(), tenantComponents(), payloadComponents(), platformComponents())
+	return slices.Concat(modelComponents(), externalComponents(), gatewayComponents(), tenantComponents(), payloadComponents(), usageComponents(), platformComponents())
 }
 
 // Components is the part of the table that rendering needs.
