@@ -39,6 +39,8 @@ type dependencies struct {
 	tenants  lookup.Tenants
 	policies model.Settings
 	metrics  *metrics.Metrics
+	// payload tells that an image for payload processing is configured.
+	payload bool
 }
 
 // controller is one row of the table of controllers.
@@ -104,6 +106,8 @@ type shared struct {
 	tls     *tlsParameters
 	// images are the references of images, by key.
 	images map[string]string
+	// payload tells that an image for payload processing is configured.
+	payload bool
 }
 
 // setUp finds out what the cluster is and registers everything with the manager.
@@ -164,6 +168,7 @@ func newDependencies(ctx context.Context, mgr ctrl.Manager, c Config, s shared) 
 		tenants:  lookup.Tenants{Reader: mgr.GetClient(), Settings: c.tenancy()},
 		policies: c.policies(audience),
 		metrics:  s.metrics,
+		payload:  s.payload,
 		platform: platform,
 	}, nil
 }
