@@ -61,7 +61,8 @@ func onlyWritten(kind schema.GroupKind) bool {
 		schema.GroupKind{Group: "networking.istio.io", Kind: "EnvoyFilter"}, schema.GroupKind{Group: "telemetry.istio.io", Kind: "Telemetry"},
 		schema.GroupKind{Group: "extensions.kuadrant.io", Kind: "TelemetryPolicy"},
 		schema.GroupKind{Group: "monitoring.coreos.com", Kind: "ServiceMonitor"}, schema.GroupKind{Group: "monitoring.coreos.com", Kind: "PodMonitor"},
-		schema.GroupKind{Group: "monitoring.coreos.com", Kind: "PrometheusRule"}, schema.GroupKind{Group: "perses.dev", Kind: "PersesDashboard"}:
+		schema.GroupKind{Group: "monitoring.coreos.com", Kind: "PrometheusRule"}, schema.GroupKind{Group: "perses.dev", Kind: "PersesDashboard"},
+		schema.GroupKind{Group: "perses.dev", Kind: "PersesDatasource"}, schema.GroupKind{Group: "opentelemetry.io", Kind: "OpenTelemetryCollector"}:
 		return true
 	default:
 		return false

@@ -53,6 +53,7 @@ type plan func(context.Context, *scope) (*addOn, error)
 func (r *Reconciler) plans() map[v1alpha1.ConditionType]plan {
 	return map[v1alpha1.ConditionType]plan{
 		v1alpha1.ConditionMonitoringReady: r.monitoring,
+		v1alpha1.ConditionUsageLogsReady:  r.usage,
 	}
 }
 

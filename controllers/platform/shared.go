@@ -27,7 +27,7 @@ import (
 )
 
 // components are the first parts of the ids of the templates of shared objects.
-func components() []string { return []string{"platform/", "observability/"} }
+func components() []string { return []string{"platform/", "observability/", "usage/"} }
 
 // sharedRow tells whether a row of the component table is of a shared object.
 func sharedRow(row desired.Component) bool {
