@@ -9,11 +9,13 @@ import (
 	"slices"
 
 	"k8s.io/client-go/discovery"
+	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/opendatahub-io/maas-operator/controllers/authpolicy"
 	"github.com/opendatahub-io/maas-operator/controllers/modelpolicy"
 	"github.com/opendatahub-io/maas-operator/controllers/modelref"
+	"github.com/opendatahub-io/maas-operator/controllers/nudge"
 	"github.com/opendatahub-io/maas-operator/controllers/priority"
 	"github.com/opendatahub-io/maas-operator/controllers/subscription"
 	"github.com/opendatahub-io/maas-operator/internal/apply"
@@ -84,6 +86,10 @@ func modelControllers() []controller {
 		{name: "priority", setUp: func(_ context.Context, mgr ctrl.Manager, d dependencies) error {
 			r := &priority.Reconciler{Client: mgr.GetClient(), Tenants: d.tenants, Metrics: d.metrics}
 			return r.SetupWithManager(mgr)
+		}},
+		{name: "nudge", setUp: func(ctx context.Context, mgr ctrl.Manager, d dependencies) error {
+			r := &nudge.Reconciler{Client: mgr.GetClient(), APIs: d.apis, Clock: clock.RealClock{}, Metrics: d.metrics}
+			return r.SetupWithManager(ctx, mgr)
 		}},
 	}
 }
