@@ -78,11 +78,12 @@ func Start(ctx context.Context, cfg *rest.Config, opts Options) (*Kuadrant, erro
 	return k, nil
 }
 
-// Stall freezes every status until Resume.
-func (k *Kuadrant) Stall() { k.brake.on.Store(true) }
+// Stall freezes every status until Resume. When it returns, nothing is being written
+// any more of what was found out before.
+func (k *Kuadrant) Stall() { k.brake.pull() }
 
 // Resume ends Stall; what changed in between is then answered.
-func (k *Kuadrant) Resume() { k.brake.on.Store(false) }
+func (k *Kuadrant) Resume() { k.brake.release() }
 
 // Held lists the policies that are known to wait for Resume, as "Kind
 // namespace/name".

@@ -50,9 +50,10 @@ func (r *reconciler) Reconcile(ctx context.Context, req request) (reconcile.Resu
 	if !u.GetDeletionTimestamp().IsZero() || u.GetAnnotations()[AnnotationStall] == "true" {
 		return reconcile.Result{}, nil
 	}
-	if r.brake.holds(req) {
+	if !r.brake.begin(req) {
 		return reconcile.Result{RequeueAfter: stallPoll}, nil
 	}
+	defer r.brake.end()
 	r.clock.observe(req, u.GetGeneration())
 	if wait := r.clock.remaining(req); wait > 0 {
 		return reconcile.Result{RequeueAfter: wait}, nil
