@@ -42,8 +42,9 @@ type Options struct {
 
 // Kuadrant is a running stand-in.
 type Kuadrant struct {
-	host  *host.Host
-	brake *brake
+	host   *host.Host
+	brake  *brake
+	losses *losses
 }
 
 // Start runs the stand-in until Stop. The context bounds only the start.
@@ -60,8 +61,8 @@ func Start(ctx context.Context, cfg *rest.Config, opts Options) (*Kuadrant, erro
 	if lag == nil {
 		lag = Between(defaultShortestLag, defaultLongestLag)
 	}
-	k := &Kuadrant{brake: newBrake(opts.StallFile)}
-	r := &reconciler{checker: checker, clock: newClock(lag), brake: k.brake}
+	k := &Kuadrant{brake: newBrake(opts.StallFile), losses: newLosses()}
+	r := &reconciler{checker: checker, clock: newClock(lag), brake: k.brake, losses: k.losses}
 	k.host, err = host.Start(ctx, cfg, host.Config{
 		Name:   "kuadrant",
 		Scheme: scheme,

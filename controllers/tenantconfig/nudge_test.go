@@ -1,0 +1,77 @@
+// Copyright The maas-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package tenantconfig_test
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
+	"github.com/opendatahub-io/maas-operator/controllers/nudge"
+	"github.com/opendatahub-io/maas-operator/controllers/tenantconfig"
+	"github.com/opendatahub-io/maas-operator/internal/facts"
+	"github.com/opendatahub-io/maas-operator/test/rig"
+	"github.com/opendatahub-io/maas-operator/test/standins/kuadrant"
+)
+
+// nudgePatience is how long policies wait here until Kuadrant is nudged: longer than
+// whatever its stand-in needs by itself.
+const nudgePatience = 3 * time.Second
+
+var _ = Describe("a tenant of whose policy Kuadrant lost the status", Ordered, func() {
+	var green tenantOf
+	nudged := func() string {
+		route := routeOf(green)
+		Expect(suite.Admin.Get(green.ctx, client.ObjectKeyFromObject(route), route)).To(Succeed())
+		return route.Annotations[v1alpha1.AnnotationNudgedAt]
+	}
+	BeforeAll(func(ctx SpecContext) {
+		provideDatabase(ctx, "postgresql://maas@db.example.com/maas")
+		suite.Operate(ctx, rig.Manager{Written: written(), SetUp: func(ctx context.Context, mgr ctrl.Manager, apis *facts.OptionalAPIs) error {
+			r := &nudge.Reconciler{Client: mgr.GetClient(), APIs: apis, Clock: clock.RealClock{}, Patience: nudgePatience}
+			return errors.Join(setUp(ctx, mgr, apis), r.SetupWithManager(ctx, mgr))
+		}})
+		green = newTenant(ctx, "green")
+		Eventually(green.state).Should(Equal(works))
+	})
+
+	It("is no reason for anything while nothing is lost", func() {
+		before := routeOf(green)
+		Expect(suite.Admin.Get(green.ctx, client.ObjectKeyFromObject(before), before)).To(Succeed())
+		Consistently(func() string {
+			route := routeOf(green)
+			Expect(suite.Admin.Get(green.ctx, client.ObjectKeyFromObject(route), route)).To(Succeed())
+			return route.ResourceVersion
+		}).WithTimeout(nudgePatience + nudgePatience/2).Should(Equal(before.ResourceVersion))
+	})
+
+	It("works again, because Kuadrant is nudged once", func(ctx SpecContext) {
+		lost := client.ObjectKeyFromObject(policyOf(green))
+		suite.policies.Lose(kuadrant.AuthPolicy, lost)
+		Expect(suite.Admin.Delete(ctx, policyOf(green))).To(Succeed())
+		Eventually(func() bool { return suite.policies.Lost(kuadrant.AuthPolicy, lost) }).Should(BeTrue())
+		Eventually(green.state).Should(Equal("Pending PoliciesNotEnforced"))
+		before := nudged()
+		Eventually(nudged).Should(Not(Equal(before)))
+		Eventually(green.state).Should(Equal(works))
+		once := nudged()
+		Consistently(nudged).WithTimeout(2 * nudgePatience).Should(Equal(once))
+		Expect(stateOf(green)()).To(Equal(routeOpen))
+		route := routeOf(green)
+		Expect(suite.Admin.Get(ctx, client.ObjectKeyFromObject(route), route)).To(Succeed())
+		Expect(route.ManagedFields).To(ContainElement(HaveField("Manager", v1alpha1.FieldOwnerNudge)))
+	})
+
+	It("can be removed", func(ctx SpecContext) {
+		Expect(suite.Admin.Delete(ctx, green.object())).To(Succeed())
+		Eventually(green.state).WithTimeout(2 * tenantconfig.HandBackDelay).Should(Equal("gone"))
+	})
+})
