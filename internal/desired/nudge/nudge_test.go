@@ -118,7 +118,7 @@ func TestWhatWasNotCarriedOutIsDueAgain(t *testing.T) {
 func TestTheRateIsBounded(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(50) {
-		random := rand.New(rand.NewPCG(seed, 1)) //nolint:gosec // Not for secrets.
+		random := rand.New(rand.NewPCG(seed, 1))
 		var memory nudge.Memory
 		var last, next time.Time
 		nudges := 0

@@ -27,6 +27,11 @@ func TestOneStatusIsLostUntilThereIsAReasonToLook(t *testing.T) {
 			t.Errorf("%s is no reason to look", reason)
 		}
 	}
+}
+
+func TestAChangeOfARouteIsAReasonToLook(t *testing.T) {
+	t.Parallel()
+	l, r, first := newLosses(), request{kind: AuthPolicy, name: theRoute}, version{"1", 1}
 	l.arm(r)
 	l.lose(r, first)
 	if got := l.end(); !slices.Equal(got, []request{r}) || l.holds(r, first) || len(l.end()) > 0 {
