@@ -27,10 +27,10 @@ import (
 const nudgePatience = 3 * time.Second
 
 var _ = Describe("a tenant of whose policy Kuadrant lost the status", Ordered, func() {
-	var green tenantOf
+	var olive tenantOf
 	nudged := func() string {
-		route := routeOf(green)
-		Expect(suite.Admin.Get(green.ctx, client.ObjectKeyFromObject(route), route)).To(Succeed())
+		route := routeOf(olive)
+		Expect(suite.Admin.Get(olive.ctx, client.ObjectKeyFromObject(route), route)).To(Succeed())
 		return route.Annotations[v1alpha1.AnnotationNudgedAt]
 	}
 	BeforeAll(func(ctx SpecContext) {
@@ -39,39 +39,39 @@ var _ = Describe("a tenant of whose policy Kuadrant lost the status", Ordered, f
 			r := &nudge.Reconciler{Client: mgr.GetClient(), APIs: apis, Clock: clock.RealClock{}, Patience: nudgePatience}
 			return errors.Join(setUp(ctx, mgr, apis), r.SetupWithManager(ctx, mgr))
 		}})
-		green = newTenant(ctx, "green")
-		Eventually(green.state).Should(Equal(works))
+		olive = newTenant(ctx, "olive")
+		Eventually(olive.state).Should(Equal(works))
 	})
 
 	It("is no reason for anything while nothing is lost", func() {
-		before := routeOf(green)
-		Expect(suite.Admin.Get(green.ctx, client.ObjectKeyFromObject(before), before)).To(Succeed())
+		before := routeOf(olive)
+		Expect(suite.Admin.Get(olive.ctx, client.ObjectKeyFromObject(before), before)).To(Succeed())
 		Consistently(func() string {
-			route := routeOf(green)
-			Expect(suite.Admin.Get(green.ctx, client.ObjectKeyFromObject(route), route)).To(Succeed())
+			route := routeOf(olive)
+			Expect(suite.Admin.Get(olive.ctx, client.ObjectKeyFromObject(route), route)).To(Succeed())
 			return route.ResourceVersion
 		}).WithTimeout(nudgePatience + nudgePatience/2).Should(Equal(before.ResourceVersion))
 	})
 
 	It("works again, because Kuadrant is nudged once", func(ctx SpecContext) {
-		lost := client.ObjectKeyFromObject(policyOf(green))
+		lost := client.ObjectKeyFromObject(policyOf(olive))
 		suite.policies.Lose(kuadrant.AuthPolicy, lost)
-		Expect(suite.Admin.Delete(ctx, policyOf(green))).To(Succeed())
+		Expect(suite.Admin.Delete(ctx, policyOf(olive))).To(Succeed())
 		Eventually(func() bool { return suite.policies.Lost(kuadrant.AuthPolicy, lost) }).Should(BeTrue())
-		Eventually(green.state).Should(Equal("Pending PoliciesNotEnforced"))
+		Eventually(olive.state).Should(Equal("Pending PoliciesNotEnforced"))
 		before := nudged()
 		Eventually(nudged).Should(Not(Equal(before)))
-		Eventually(green.state).Should(Equal(works))
+		Eventually(olive.state).Should(Equal(works))
 		once := nudged()
 		Consistently(nudged).WithTimeout(2 * nudgePatience).Should(Equal(once))
-		Expect(stateOf(green)()).To(Equal(routeOpen))
-		route := routeOf(green)
+		Expect(stateOf(olive)()).To(Equal(routeOpen))
+		route := routeOf(olive)
 		Expect(suite.Admin.Get(ctx, client.ObjectKeyFromObject(route), route)).To(Succeed())
 		Expect(route.ManagedFields).To(ContainElement(HaveField("Manager", v1alpha1.FieldOwnerNudge)))
 	})
 
 	It("can be removed", func(ctx SpecContext) {
-		Expect(suite.Admin.Delete(ctx, green.object())).To(Succeed())
-		Eventually(green.state).WithTimeout(2 * tenantconfig.HandBackDelay).Should(Equal("gone"))
+		Expect(suite.Admin.Delete(ctx, olive.object())).To(Succeed())
+		Eventually(olive.state).WithTimeout(2 * tenantconfig.HandBackDelay).Should(Equal("gone"))
 	})
 })
