@@ -9,12 +9,16 @@
 //
 // # Why an HTTPRoute
 //
-// Kuadrant writes a status once. A write that meets a newer object is lost, and the
-// status stays as it was until Kuadrant has another reason to look. A change of a
-// policy's metadata is none: it only looks at new generations of policies. A new
-// generation would be one, but it would take back what is known of the policy, and have
-// the gateways configured anew. Of routes it looks at every change. So an annotation of
-// a route that the operator has generated is changed.
+// Kuadrant lists everything, judges it, and writes each status once. Its write is lost
+// when the policy was changed since the list, and the status stays as it was until
+// Kuadrant has another reason to look. Where the change was one of the spec, that is the
+// reason. One of the metadata is none: an annotation by somebody, or by the operator,
+// which notes the generations that went into a model's policy. Of policies Kuadrant only
+// looks at new generations.
+//
+// A new generation would be a reason, but it would take back what is known of the policy,
+// and have the gateways configured anew. Of routes it looks at every change. So an
+// annotation of a route that the operator has generated is changed.
 // Source: kuadrant-operator 1.5, internal/controller/state_of_the_world.go.
 package nudge
 

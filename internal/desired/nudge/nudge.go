@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package nudge decides when Kuadrant gets another reason to judge the generated
-// policies. It writes a status once: when that write meets a newer object it is lost,
-// and comes again only with another change that Kuadrant looks at. The package is pure:
+// policies. It writes a status once: when the policy was changed since Kuadrant read it,
+// that is lost, and comes again only with a change that Kuadrant looks at. The package is pure:
 // it reads no cluster and no clock, and it writes no objects.
 package nudge
 
