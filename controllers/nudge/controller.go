@@ -29,6 +29,7 @@ import (
 	"slices"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -169,11 +170,17 @@ func (r *Reconciler) generated(ctx context.Context, api facts.API) ([]*unstructu
 }
 
 // nudge changes the first generated route. Without one there is nothing to change, and
-// the route that comes is reason enough.
+// the route that comes is reason enough. One that another controller owns is a copy.
 func (r *Reconciler) nudge(ctx context.Context, now time.Time, waiting int, first string) error {
 	routes, err := r.generated(ctx, httpRoutes)
-	if err != nil || len(routes) == 0 {
+	if err != nil {
 		return err
+	}
+	routes = slices.DeleteFunc(routes, func(o *unstructured.Unstructured) bool {
+		return metav1.GetControllerOfNoCopy(o) != nil || o.GetLabels()[v1alpha1.LabelPartOf] != v1alpha1.PartOfMaaS
+	})
+	if len(routes) == 0 {
+		return nil
 	}
 	route := &unstructured.Unstructured{}
 	route.SetGroupVersionKind(routes[0].GroupVersionKind())

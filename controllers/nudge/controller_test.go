@@ -53,7 +53,7 @@ func object(kind schema.GroupVersionKind, namespace, name string, edits ...func(
 	o.SetNamespace(namespace)
 	o.SetName(name)
 	o.SetUID(types.UID(kind.Kind + name))
-	o.SetLabels(map[string]string{v1alpha1.LabelManagedBy: v1alpha1.ManagedByValue})
+	o.SetLabels(map[string]string{v1alpha1.LabelManagedBy: v1alpha1.ManagedByValue, v1alpha1.LabelPartOf: v1alpha1.PartOfMaaS})
 	for _, edit := range edits {
 		edit(o)
 	}
@@ -75,6 +75,11 @@ func unmanaged(o *unstructured.Unstructured) {
 }
 
 func foreign(o *unstructured.Unstructured) { o.SetLabels(nil) }
+
+// owned is by another controller, which copied it with its labels.
+func owned(o *unstructured.Unstructured) {
+	o.SetOwnerReferences([]metav1.OwnerReference{{APIVersion: "example.com/v1", Kind: "Copy", Name: "copy", UID: "copy", Controller: new(true)}})
+}
 
 func leaving(o *unstructured.Unstructured) {
 	o.SetDeletionTimestamp(&metav1.Time{Time: now})
@@ -134,7 +139,7 @@ func TestKuadrantIsNudgedByTheFirstRouteOfOurs(t *testing.T) {
 	}{
 		"a policy waits":                    {all, []client.Object{enforced, waiting, route}, true, nudged},
 		"limits are not enforced":           {all, []client.Object{object(kuadrant.TokenRateLimitPolicy, "llm", "a", said("False")), route}, true, nudged},
-		"among other routes":                {all, []client.Object{enforced, waiting, object(httpRoute, "infra", "z"), route, object(httpRoute, "llm", "a"), object(httpRoute, "infra", "a", foreign), object(httpRoute, "infra", "b", unmanaged), object(httpRoute, "infra", "c", leaving)}, true, nudged},
+		"among other routes":                {all, []client.Object{enforced, waiting, object(httpRoute, "infra", "z"), route, object(httpRoute, "llm", "a"), object(httpRoute, "infra", "a", foreign), object(httpRoute, "infra", "b", unmanaged), object(httpRoute, "infra", "c", leaving), object(httpRoute, "infra", "d", owned)}, true, nudged},
 		"everything is enforced":            {all, []client.Object{enforced, route}, false, nil},
 		"one of somebody else":              {all, []client.Object{enforced, object(kuadrant.AuthPolicy, "llm", "a", foreign), route}, false, nil},
 		"one that somebody manages by hand": {all, []client.Object{enforced, object(kuadrant.AuthPolicy, "llm", "a", unmanaged), route}, false, nil},

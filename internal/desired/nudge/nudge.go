@@ -8,10 +8,16 @@
 package nudge
 
 import (
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 )
+
+// early is the part of its next wait by which a case may be served before it is due,
+// together with others: however many policies stay as they are, in the long run they are
+// served together.
+const early = 4
 
 // Bounds say how often Kuadrant may be given a reason.
 type Bounds struct {
@@ -69,13 +75,17 @@ func (b Bounds) Decide(m Memory, l Look) (Memory, Verdict) {
 		return after, Verdict{}
 	}
 	free := m.last.IsZero() || l.Now.Sub(m.last) >= b.Patience
+	now := free && slices.ContainsFunc(l.Cases, func(c Case) bool {
+		t, known := m.cases[c]
+		return known && !l.Now.Before(t.due)
+	})
 	var v Verdict
 	for _, c := range l.Cases {
 		t, known := m.cases[c]
 		if !known {
 			t = turn{due: l.Now.Add(b.Patience), next: min(2*b.Patience, b.Longest)}
 		}
-		if free && !l.Now.Before(t.due) {
+		if known && now && t.due.Sub(l.Now) <= t.next/early {
 			v.Due = append(v.Due, c)
 			t = turn{due: l.Now.Add(t.next), next: min(2*t.next, b.Longest)}
 		}

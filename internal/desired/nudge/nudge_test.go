@@ -71,11 +71,15 @@ func TestKuadrantIsNudged(t *testing.T) {
 		},
 		"soon again for another, but not at once": {
 			{at: 0, cases: one, again: 30 * s},
+			{at: 20 * s, cases: both, again: 30 * s},
+			{at: 30 * s, cases: both, due: 1, again: 60 * s}, // That of b is at 50 s.
+			{at: 50 * s, cases: both, again: 60 * s},
+			{at: 60 * s, cases: both, due: 2, again: 2 * m}, // That of a would be at 90 s.
+		},
+		"together with another that is almost due": {
+			{at: 0, cases: one, again: 30 * s},
 			{at: 10 * s, cases: both, again: 30 * s},
-			{at: 30 * s, cases: both, due: 1, again: 60 * s}, // That of b is at 40 s.
-			{at: 40 * s, cases: both, again: 60 * s},
-			{at: 60 * s, cases: both, due: 1, again: 90 * s},
-			{at: 90 * s, cases: both, due: 1, again: 2 * m},
+			{at: 30 * s, cases: both, due: 2, again: 90 * s}, // That of b would be at 40 s.
 		},
 		"never while Kuadrant is away": {
 			{at: 0, cases: one, dead: true},
@@ -110,6 +114,33 @@ func TestWhatWasNotCarriedOutIsDueAgain(t *testing.T) {
 		if _, v := bounds.Decide(memory, nudge.Look{Cases: cases, Alive: true, Now: begin.Add(time.Minute)}); len(v.Due) != 1 {
 			t.Errorf("Due = %v, want the case", v.Due)
 		}
+	}
+}
+
+// Policies that are rightly not enforced, and became so one after the other, do not keep
+// Kuadrant busy.
+func TestManyThatStayAreServedTogether(t *testing.T) {
+	t.Parallel()
+	var memory nudge.Memory
+	var cases []nudge.Case
+	nudges := 0
+	const count, apart = 40, 13 * time.Second
+	end := begin.Add(4 * time.Hour)
+	for now := begin; now.Before(end); {
+		if len(cases) < count {
+			cases = append(cases, nudge.Case{Policy: types.UID(rune('a' + len(cases)))})
+		}
+		after, v := bounds.Decide(memory, nudge.Look{Cases: cases, Alive: true, Now: now})
+		memory = after
+		if len(v.Due) > 0 && now.After(end.Add(-time.Hour)) {
+			nudges++
+		}
+		if now = now.Add(v.Again); len(cases) < count {
+			now = now.Add(apart - v.Again)
+		}
+	}
+	if most := 5 * int(time.Hour/bounds.Longest); nudges > most {
+		t.Errorf("%d nudges in an hour for %d policies that stay, want at most %d", nudges, count, most)
 	}
 }
 
