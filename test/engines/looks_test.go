@@ -43,7 +43,7 @@ func TestKuadrantJudgesAllAgainWhenARouteChanges(t *testing.T) {
 	other.ResourceVersion, other.UID, other.Name = "", "", "other"
 	s.create(ctx, t, limits, other)
 	s.awaitEnforced(ctx, t, limits)
-	s.awaitQuiet(ctx, t)
+	s.awaitQuiet(ctx, t, s.route, other)
 
 	s.patch(ctx, t, s.admin.Status().Patch, limits, `{"status":{"conditions":[
 		{"type":"Accepted","status":"True","reason":"Accepted","message":"","lastTransitionTime":"2030-01-01T00:00:00Z"},
@@ -71,21 +71,25 @@ func (s *site) patch(ctx context.Context, t *testing.T, write func(context.Conte
 	}
 }
 
-// awaitQuiet waits until nothing has become of the route for a while: as long as
-// something does, Kuadrant judges anyway.
-func (s *site) awaitQuiet(ctx context.Context, t *testing.T) {
+// awaitQuiet waits until nothing has become of routes for a while: as long as something
+// does, Kuadrant judges anyway.
+func (s *site) awaitQuiet(ctx context.Context, t *testing.T, routes ...client.Object) {
 	t.Helper()
-	var version string
+	versions := map[string]string{}
 	since := time.Now()
 	err := wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, 3*eventually, true, func(ctx context.Context) (bool, error) {
-		err := s.admin.Get(ctx, client.ObjectKeyFromObject(s.route), s.route)
-		if s.route.ResourceVersion != version {
-			version, since = s.route.ResourceVersion, time.Now()
+		for _, route := range routes {
+			if err := s.admin.Get(ctx, client.ObjectKeyFromObject(route), route); err != nil {
+				return false, err
+			}
+			if name, version := route.GetName(), route.GetResourceVersion(); versions[name] != version {
+				versions[name], since = version, time.Now()
+			}
 		}
-		return time.Since(since) > unnoticed, err
+		return time.Since(since) > unnoticed, nil
 	})
 	if err != nil {
-		t.Fatalf("the route does not come to rest: %v", err)
+		t.Fatalf("the routes do not come to rest: %v", err)
 	}
 }
 
