@@ -36,7 +36,7 @@ const (
 
 // programs are what the sub-commands run.
 func programs() commands {
-	return commands{serve: logged(serve), migrate: logged(migrate), cleanup: logged(cleanup), revoke: logged(revoke)}
+	return commands{serve: logged(serve), migrate: logged(migrate), cleanup: logged(cleanup), revoke: logged(revoke), usageProxy: logged(usageProxy)}
 }
 
 // logged lets the libraries write to the log of the program. They share one in a

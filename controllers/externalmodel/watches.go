@@ -1,0 +1,241 @@
+// Copyright The maas-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package externalmodel
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	inferencev1alpha1 "github.com/opendatahub-io/maas-operator/api/inference/v1alpha1"
+	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
+	"github.com/opendatahub-io/maas-operator/controllers/trigger"
+	"github.com/opendatahub-io/maas-operator/internal/desired/external"
+	"github.com/opendatahub-io/maas-operator/internal/facts"
+	"github.com/opendatahub-io/maas-operator/internal/kuadrant"
+)
+
+// +kubebuilder:rbac:groups=maas.opendatahub.io,resources=externalmodels,verbs=list;watch;patch
+// +kubebuilder:rbac:groups=maas.opendatahub.io,resources=externalmodels/status,verbs=patch
+// +kubebuilder:rbac:groups=maas.opendatahub.io,resources=externalmodels/finalizers,verbs=update
+// +kubebuilder:rbac:groups=maas.opendatahub.io,resources=maasmodelrefs;aitenants;maastenantconfigs;tenants,verbs=list;watch
+// +kubebuilder:rbac:groups=inference.opendatahub.io,resources=externalmodels,verbs=list;watch
+// +kubebuilder:rbac:groups="",resources=services,verbs=get;list;watch;create;patch;delete
+// +kubebuilder:rbac:groups="",resources=namespaces,verbs=list;watch
+// +kubebuilder:rbac:groups=networking.istio.io,resources=serviceentries;destinationrules,verbs=get;list;watch;create;patch;delete
+// +kubebuilder:rbac:groups=networking.istio.io,resources=envoyfilters,verbs=get
+// +kubebuilder:rbac:groups=extensions.istio.io,resources=wasmplugins,verbs=get
+// +kubebuilder:rbac:groups=gateway.networking.k8s.io,resources=httproutes,verbs=get;list;watch;create;update;patch;delete
+// +kubebuilder:rbac:groups=kuadrant.io,resources=authpolicies,verbs=list;watch
+// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
+
+// SetupWithManager registers the controller and its watches. Those of kinds that are not
+// installed are added when they appear.
+func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager) error {
+	service := &unstructured.Unstructured{}
+	service.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Service"))
+	c, err := ctrl.NewControllerManagedBy(mgr).
+		Named("externalmodel").
+		WithOptions(trigger.Options(r.MaxConcurrentReconciles)).
+		For(&v1alpha1.ExternalModel{}, builder.WithPredicates(trigger.OnUpdate(changed))).
+		Watches(&v1alpha1.ExternalModel{}, trigger.Enqueue(r.sharing), builder.WithPredicates(trigger.OnUpdate(trigger.Drifted))).
+		Watches(&v1alpha1.MaaSModelRef{}, trigger.Enqueue(published), builder.WithPredicates(trigger.SpecChanged)).
+		Watches(service, trigger.Enqueue(owner), builder.WithPredicates(trigger.OnUpdate(trigger.Drifted))).
+		Watches(&v1alpha1.AITenant{}, trigger.Enqueue(r.all), builder.WithPredicates(trigger.OnUpdate(trigger.TenantMoved))).
+		Watches(&v1alpha1.MaasTenantConfig{}, trigger.Enqueue(r.all), builder.WithPredicates(trigger.OnUpdate(trigger.Drifted))).
+		Watches(&v1alpha1.Tenant{}, trigger.Enqueue(r.all), builder.WithPredicates(trigger.OnUpdate(trigger.Drifted))).
+		Watches(&corev1.Namespace{}, trigger.Enqueue(r.endingIn), builder.WithPredicates(comesOrGoes)).
+		Build(r.Metrics.Wrap("externalmodel", v1alpha1.KindExternalModel, r))
+	if err != nil {
+		return fmt.Errorf("set up controller externalmodel: %w", err)
+	}
+	return r.watchOptional(ctx, mgr, c)
+}
+
+// watchOptional adds the watches of kinds that may be missing. Each time one appears or
+// goes comes a look at every model.
+func (r *Reconciler) watchOptional(ctx context.Context, mgr ctrl.Manager, c controller.Controller) error {
+	all := func(context.Context) error { return c.Watch(trigger.EnqueueOnce(r.all)) }
+	add := func(api facts.API, object func() client.Object, models trigger.Concerned, relevant func(before, after client.Object) bool) error {
+		r.APIs.OnGone(api, all)
+		return errors.Join(
+			r.APIs.OnFirstServed(ctx, api, func(context.Context, schema.GroupVersionKind) error {
+				return c.Watch(source.Kind(mgr.GetCache(), object(), trigger.Enqueue(models), trigger.OnUpdate(relevant)))
+			}),
+			r.APIs.OnServed(ctx, api, func(ctx context.Context, _ schema.GroupVersionKind) error { return all(ctx) }),
+		)
+	}
+	of := func(api facts.API) func() client.Object { return func() client.Object { return empty(api) } }
+	return errors.Join(
+		add(serviceEntries, of(serviceEntries), r.holding, trigger.Drifted),
+		add(destinationRules, of(destinationRules), r.holding, trigger.Drifted),
+		add(httpRoutes, of(httpRoutes), r.routed, routeChanged),
+		add(inferenceExternalModels, func() client.Object { return &inferencev1alpha1.ExternalModel{} }, r.replaced, replacementChanged),
+		add(trigger.AuthPolicies, func() client.Object { return kuadrant.New(kuadrant.AuthPolicy) }, r.guarded, anyChange),
+	)
+}
+
+// comesOrGoes leaves out what happens to an object meanwhile.
+var comesOrGoes = predicate.Funcs{UpdateFunc: func(event.UpdateEvent) bool { return false }}
+
+func anyChange(_, _ client.Object) bool { return true }
+
+// changed adds our own write to a changed spec: a look that came between the write and
+// its arrival in the cache compared with the old status.
+func changed(before, after client.Object) bool {
+	a, ok := before.(*v1alpha1.ExternalModel)
+	b, alsoOK := after.(*v1alpha1.ExternalModel)
+	return !ok || !alsoOK || trigger.Drifted(a, b) || !equality.Semantic.DeepEqual(a.Status, b.Status)
+}
+
+// routeChanged holds for spec, marks and what is said about a route.
+func routeChanged(before, after client.Object) bool {
+	a, ok := before.(*unstructured.Unstructured)
+	b, alsoOK := after.(*unstructured.Unstructured)
+	return !ok || !alsoOK || trigger.Drifted(a, b) || !equality.Semantic.DeepEqual(a.Object["status"], b.Object["status"])
+}
+
+func replacementChanged(before, after client.Object) bool {
+	a, ok := before.(*inferencev1alpha1.ExternalModel)
+	b, alsoOK := after.(*inferencev1alpha1.ExternalModel)
+	return !ok || !alsoOK || trigger.NewGeneration(a, b) || a.Status.HTTPRouteName != b.Status.HTTPRouteName
+}
+
+// owner is the ExternalModel that an object was made for.
+func owner(_ context.Context, object client.Object) ([]types.NamespacedName, error) {
+	of := metav1.GetControllerOf(object)
+	if of == nil || of.Kind != v1alpha1.KindExternalModel || of.APIVersion != v1alpha1.GroupVersion.String() {
+		return nil, nil
+	}
+	return []types.NamespacedName{{Namespace: object.GetNamespace(), Name: of.Name}}, nil
+}
+
+// holding is the model that holds what its host's models share, and those.
+func (r *Reconciler) holding(ctx context.Context, object client.Object) ([]types.NamespacedName, error) {
+	keys, err := owner(ctx, object)
+	if err != nil || len(keys) == 0 {
+		return nil, err
+	}
+	model := &v1alpha1.ExternalModel{}
+	model.Namespace, model.Name = keys[0].Namespace, keys[0].Name
+	if live, ok := object.(*unstructured.Unstructured); ok {
+		model.Spec.Endpoint = external.HostOf(live)
+	}
+	more, err := r.sharing(ctx, model)
+	return append(keys, more...), err
+}
+
+// sharing are the models that have the host or the target of a model.
+func (r *Reconciler) sharing(ctx context.Context, object client.Object) ([]types.NamespacedName, error) {
+	model, ok := object.(*v1alpha1.ExternalModel)
+	if !ok {
+		return nil, nil
+	}
+	host := external.Normal(model.Spec.Endpoint)
+	return r.which(ctx, func(m *v1alpha1.ExternalModel) bool {
+		return external.Normal(m.Spec.Endpoint) == host || m.Spec.TargetModel == model.Spec.TargetModel
+	})
+}
+
+// published is the model that a MaaSModelRef publishes.
+func published(_ context.Context, object client.Object) ([]types.NamespacedName, error) {
+	ref, ok := object.(*v1alpha1.MaaSModelRef)
+	if !ok || ref.Spec.ModelRef.Kind != v1alpha1.BackendExternalModel {
+		return nil, nil
+	}
+	return []types.NamespacedName{{Namespace: ref.Namespace, Name: ref.Spec.ModelRef.Name}}, nil
+}
+
+// replaced is the model of the name of one of the inference group, and those that share
+// something with it: it counts as leaving then.
+func (r *Reconciler) replaced(ctx context.Context, object client.Object) ([]types.NamespacedName, error) {
+	key := client.ObjectKeyFromObject(object)
+	own := &v1alpha1.ExternalModel{}
+	if err := r.Client.Get(ctx, key, own); err != nil {
+		return nil, client.IgnoreNotFound(err)
+	}
+	more, err := r.sharing(ctx, own)
+	return append(more, key), err
+}
+
+// routed are the models of a route: the one it was made for, and those that a route of
+// the inference group replaces.
+func (r *Reconciler) routed(ctx context.Context, object client.Object) ([]types.NamespacedName, error) {
+	keys, err := owner(ctx, object)
+	if err != nil || len(keys) > 0 {
+		return keys, err
+	}
+	_, served, err := r.APIs.Served(inferenceExternalModels)
+	if err != nil || !served {
+		return r.named(ctx, object.GetNamespace(), object.GetName())
+	}
+	var list inferencev1alpha1.ExternalModelList
+	if err := r.Client.List(ctx, &list, client.InNamespace(object.GetNamespace())); err != nil {
+		return nil, fmt.Errorf("list ExternalModels of a route: %w", err)
+	}
+	for i := range list.Items {
+		if list.Items[i].Status.HTTPRouteName == object.GetName() {
+			found, err := r.replaced(ctx, &list.Items[i])
+			if err != nil {
+				return nil, err
+			}
+			keys = append(keys, found...)
+		}
+	}
+	more, err := r.named(ctx, object.GetNamespace(), object.GetName())
+	return append(keys, more...), err
+}
+
+// guarded are the models whose route a policy targets.
+func (r *Reconciler) guarded(ctx context.Context, object client.Object) ([]types.NamespacedName, error) {
+	policy, ok := object.(*unstructured.Unstructured)
+	if !ok || kuadrant.TargetRoute(policy) == "" {
+		return nil, nil
+	}
+	return r.named(ctx, policy.GetNamespace(), kuadrant.TargetRoute(policy))
+}
+
+// named are the models of a namespace whose objects have a name.
+func (r *Reconciler) named(ctx context.Context, namespace, name string) ([]types.NamespacedName, error) {
+	return r.which(ctx, func(m *v1alpha1.ExternalModel) bool { return external.Name(m.Name) == name }, client.InNamespace(namespace))
+}
+
+// endingIn are the models whose host may be a Service of a namespace.
+func (r *Reconciler) endingIn(ctx context.Context, object client.Object) ([]types.NamespacedName, error) {
+	return r.which(ctx, func(m *v1alpha1.ExternalModel) bool { return external.EndsIn(m.Spec.Endpoint, object.GetName()) })
+}
+
+// all is for changes that are rare and may concern any model.
+func (r *Reconciler) all(ctx context.Context, _ client.Object) ([]types.NamespacedName, error) {
+	return r.which(ctx, func(*v1alpha1.ExternalModel) bool { return true })
+}
+
+// which are the models that a condition holds for.
+func (r *Reconciler) which(ctx context.Context, holds func(*v1alpha1.ExternalModel) bool, opts ...client.ListOption) ([]types.NamespacedName, error) {
+	var list v1alpha1.ExternalModelList
+	if err := r.Client.List(ctx, &list, append(opts, client.UnsafeDisableDeepCopy)...); err != nil {
+		return nil, fmt.Errorf("list ExternalModels: %w", err)
+	}
+	var keys []types.NamespacedName
+	for i := range list.Items {
+		if holds(&list.Items[i]) {
+			keys = append(keys, client.ObjectKeyFromObject(&list.Items[i]))
+		}
+	}
+	return keys, nil
+}

@@ -1,0 +1,58 @@
+// Copyright The maas-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package usage
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/opendatahub-io/maas-operator/internal/render"
+	"github.com/opendatahub-io/maas-operator/templates/values"
+)
+
+// views are what people look at: everything, for those who may ask the log store
+// themselves, and everybody's own through the proxy.
+func (in Input) views() []render.Request {
+	all, personal := in.meta(allDatasource), in.meta(personalDatasource)
+	admin, own := in.meta(allDashboard), in.meta(personalDashboard)
+	return []render.Request{
+		request(AllDatasourceTemplate, all, values.UsageDatasource{
+			Meta: all, Title: "Usage logs of everybody", URL: in.upstream(), Secret: allDatasource + "-secret",
+			Authority: values.UsageCA{ConfigMap: gatewayAuthority, Key: serviceCAKey},
+		}),
+		request(PersonalDatasourceTemplate, personal, values.UsageDatasource{
+			Meta: personal, Title: "Usage logs of your own", Secret: personalDatasource + "-secret",
+			URL:       fmt.Sprintf("https://%s.%s.svc:%d", proxy, in.MonitoringNamespace, proxyPort),
+			Authority: values.UsageCA{ConfigMap: proxyAuthority, Key: serviceCAKey},
+		}),
+		request(AllDashboardTemplate, admin, in.dashboard(admin, "All usage (logs)", allDatasource, "model", "subscription", attributeUser)),
+		request(PersonalDashboardTemplate, own, in.dashboard(own, "Usage (logs)", personalDatasource, "model", "subscription")),
+	}
+}
+
+// dashboard shows records. The variables are attributes of records, so that a stage
+// behind the selector narrows them; the proxy puts its own before that.
+func (in Input) dashboard(m values.Meta, title, datasource string, filters ...string) values.UsageLogsDashboard {
+	var stages strings.Builder
+	for _, filter := range filters {
+		fmt.Fprintf(&stages, " | %s=~\"$%s\"", filter, filter)
+	}
+	records := fmt.Sprintf("{kubernetes_namespace_name=%q, service_name=%q}", in.MonitoringNamespace, serviceName) + stages.String()
+	count := func(more string) string {
+		return "sum(count_over_time(" + records + more + " [$__interval]))"
+	}
+	return values.UsageLogsDashboard{
+		Meta: m, Title: title, Datasource: datasource, Filters: filters, Records: records,
+		Totals: []values.UsageLogsPanel{
+			{Key: "requests", Title: "Requests", Query: count("")},
+			{Key: "tokens", Title: "Tokens", Query: "sum(sum_over_time(" + records + " | unwrap tokens_total [$__interval]))"},
+			{Key: "rate-limited", Title: "Rate limited", Query: count(` | response_type="rate_limit"`)},
+			{Key: "errors", Title: "Errors", Query: count(` | response_type="error"`)},
+		},
+		OverTime: []values.UsageLogsPanel{
+			{Key: "tokens-over-time", Title: "Tokens", Query: "sum by ($view_by) (sum_over_time(" + records + " | unwrap tokens_total [$__interval]))"},
+			{Key: "requests-over-time", Title: "Requests", Query: "sum by ($view_by) (count_over_time(" + records + " [$__interval]))"},
+		},
+	}
+}
