@@ -46,8 +46,6 @@ BIN := bin
 TOOLS := $(BIN)/tools
 GOLANGCI_LINT := $(TOOLS)/golangci-lint
 KUSTOMIZE := $(TOOLS)/kustomize
-# Prometheus' own program to check rules, and ours to look into expressions.
-PROMTOOLS := $(TOOLS)/promtool $(TOOLS)/promselectors
 TESTREPORT := $(TOOLS)/testreport $(if $(V),-v)
 
 # The date of the commit, not of the build: the same sources give the same binary.
@@ -221,19 +219,14 @@ lint: $(GOLANGCI_LINT) ## Run the linters and check the formatting
 	cd hack/crds && ../../$(GOLANGCI_LINT) run --config ../../.golangci.yml ./...
 	cd hack && ../$(GOLANGCI_LINT) run --config ../.golangci.yml ./gateway/... ./loopback/... ./nsrun/...
 	cd hack/engines/oidc && ../../../$(GOLANGCI_LINT) run --config ../../../.golangci.yml ./...
-	cd hack/tools/promtool && ../../../$(GOLANGCI_LINT) run --config ../../../.golangci.yml ./selectors/...
 
 .PHONY: verify
 verify: $(KUSTOMIZE) ## Check that generated files are current, manifests build and scripts parse
 	@hack/verify.sh $(KUSTOMIZE)
 
 .PHONY: test
-test: $(TOOLS)/testreport $(PROMTOOLS) controlplane crds postgres gateway ## Run the quick suites, those on the control plane included
+test: $(TOOLS)/testreport controlplane crds postgres gateway ## Run the quick suites, those on the control plane included
 	@hack/test.sh $(RACE) $(PKG) | $(TESTREPORT)
-
-.PHONY: test-rules
-test-rules: $(TOOLS)/testreport $(PROMTOOLS) crds ## Run only those of alerts, dashboards and monitors, with promtool
-	@hack/test.sh ./test/rules/... ./test/golden/observability/... ./internal/desired/monitoring/... | $(TESTREPORT)
 
 .PHONY: test-engines
 test-engines: $(TOOLS)/testreport build devstack controlplane crds postgres gateway sim engines ## Run the suites with programs of others and the longest from outside: models, databases that fail, tenants, engines of the gateway; OLM follows
@@ -273,15 +266,6 @@ $(GOLANGCI_LINT): hack/tools/lint/go.mod hack/tools/lint/go.sum
 $(KUSTOMIZE): hack/tools/kustomize/go.mod hack/tools/kustomize/go.sum
 	@echo 'building kustomize' >&2
 	@cd hack/tools/kustomize && CGO_ENABLED=0 $(GO) build -mod=readonly -trimpath -ldflags '-s -w' -o ../../../$@ sigs.k8s.io/kustomize/kustomize/v5
-
-# Prometheus registers every kind of service discovery unless it is told not to; promtool
-# needs none of them, and they are most of what it would compile.
-$(TOOLS)/promtool: hack/tools/promtool/go.mod hack/tools/promtool/go.sum
-	@echo 'building promtool (minutes the first time)' >&2
-	@cd hack/tools/promtool && CGO_ENABLED=0 $(GO) build -mod=readonly -trimpath -tags remove_all_sd -ldflags '-s -w' -o ../../../$@ github.com/prometheus/prometheus/cmd/promtool
-
-$(TOOLS)/promselectors: hack/tools/promtool/go.mod hack/tools/promtool/go.sum $(wildcard hack/tools/promtool/selectors/*.go)
-	@cd hack/tools/promtool && CGO_ENABLED=0 $(GO) build -mod=readonly -trimpath -tags remove_all_sd -ldflags '-s -w' -o ../../../$@ ./selectors
 
 $(TOOLS)/testreport: $(wildcard test/cmd/testreport/*.go)
 	@$(GO) build -mod=readonly -o $@ ./test/cmd/testreport

@@ -9,9 +9,6 @@ set -euo pipefail
 
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-# As the Makefile builds promtool; no other module has this tag.
-export GOFLAGS="${GOFLAGS:-} -tags=remove_all_sd"
-
 find . -name go.mod -not -path './bin/*' -printf '%h\n' | sort | while read -r dir; do
 	echo "deps: modules of ${dir}" >&2
 	cd "${dir}"

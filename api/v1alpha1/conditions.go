@@ -19,9 +19,7 @@ const (
 	// ConditionRuntimeReady, of a MaaSModelRef, is True when the backend is ready.
 	ConditionRuntimeReady ConditionType = "RuntimeReady"
 	// ConditionModelIdentityUnique, of a MaaSModelRef, is True when no other
-	// MaaSModelRef of the namespace has the same model alias; of an ExternalModel, when no
-	// older one has the same spec.targetModel, by which requests are told apart that name
-	// the model in a header.
+	// MaaSModelRef of the namespace has the same model alias.
 	ConditionModelIdentityUnique ConditionType = "ModelIdentityUnique"
 	// ConditionRouteUnique, of a MaaSModelRef, is False when its HTTPRoute already
 	// belongs to another MaaSModelRef; this one then gets no policies.
@@ -63,38 +61,15 @@ const (
 	// services run.
 	ConditionDeploymentsAvailable ConditionType = "DeploymentsAvailable"
 	// ConditionRouteAccepted, of a MaasTenantConfig, is True when the tenant's Gateway
-	// accepts the HTTPRoute of maas-api; of an ExternalModel, when the default tenant's
-	// Gateway accepts the HTTPRoute of the model.
+	// accepts the HTTPRoute of maas-api.
 	ConditionRouteAccepted ConditionType = "RouteAccepted"
 	// ConditionPoliciesEnforced, of a MaasTenantConfig, is True when the policies of
 	// maas-api and of the Gateway itself are accepted and enforced.
 	ConditionPoliciesEnforced ConditionType = "PoliciesEnforced"
-	// ConditionTelemetryReady, of a MaasTenantConfig, is True when the usage metrics of
-	// the tenant's Gateway are labelled as configured. Absent while telemetry is off.
-	ConditionTelemetryReady ConditionType = "TelemetryReady"
-	// ConditionPayloadProcessingReady, of a MaasTenantConfig, is True when the payload
-	// processing of the tenant's Gateway is in place and runs. Absent where the
-	// installation has none.
-	ConditionPayloadProcessingReady ConditionType = "PayloadProcessingReady"
-	// ConditionUsageLogsReady, of a MaasTenantConfig, is True when the tenant's Gateway
-	// logs usage; of a Config, when what collects and serves the logs is in place.
-	// Absent while usage logging is off.
-	ConditionUsageLogsReady ConditionType = "UsageLogsReady"
-	// ConditionMonitoringReady, of a Config, is True when the monitors, alerts and
-	// dashboards of the installation are in place.
-	ConditionMonitoringReady ConditionType = "MonitoringReady"
 	// ConditionLegacyTenantRetired, of an AITenant, tells what became of the Tenant of
 	// an earlier release: True when it was migrated and removed. Absent when there
 	// never was one.
 	ConditionLegacyTenantRetired ConditionType = "LegacyTenantRetired"
-
-	// ConditionHostAccepted, of an ExternalModel, is True when the host of the provider
-	// may be led to.
-	ConditionHostAccepted ConditionType = "HostAccepted"
-	// ConditionCredentialAvailable, of an ExternalModel, is True when the Secret with the
-	// provider's API key is there and labelled for payload processing. It is Unknown when
-	// the operator may not read it.
-	ConditionCredentialAvailable ConditionType = "CredentialAvailable"
 
 	// ConditionTeardownCompleted, of a Config, is True when everything was taken down
 	// as asked for, and False while that is under way. Absent otherwise.

@@ -33,47 +33,16 @@ type ExternalModelSpec struct {
 	TargetModel string `json:"targetModel"`
 
 	// endpoint is the provider's host name, without scheme, port and path, for example
-	// "api.openai.com". Required, 1 to 253 characters. It must have at least two labels
-	// and lead out of the cluster: IP addresses in any notation, and names below
-	// localhost, local, svc and internal, are refused. Mutable.
+	// "api.openai.com". Required, 1 to 253 characters. Mutable.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
-	// +kubebuilder:validation:XValidation:rule="!self.matches('^(.*[.])?([0-9]+|0[xX][0-9a-fA-F]*)$')",message="endpoint must be a host name, not an IP address: name the provider's host"
-	// +kubebuilder:validation:XValidation:rule="self.contains('.')",message="endpoint must have at least two labels: a single one is a name inside of the cluster"
-	// +kubebuilder:validation:XValidation:rule="!self.lowerAscii().matches('(^|[.])(localhost|local|svc|internal)$')",message="endpoint must not end in localhost, local, svc or internal: such names lead into the cluster or to its nodes"
 	// +kubebuilder:validation:Pattern=`^[a-zA-Z0-9]([a-zA-Z0-9\-]*[a-zA-Z0-9])?(\.[a-zA-Z0-9]([a-zA-Z0-9\-]*[a-zA-Z0-9])?)*$`
 	Endpoint string `json:"endpoint"`
 
 	// credentialRef names the Secret with the provider's API key. Required. Mutable.
 	// +required
 	CredentialRef CredentialReference `json:"credentialRef"`
-
-	// port is the provider's port, 1 to 65535. When left out the annotation
-	// maas.opendatahub.io/port counts, and without it 443. Mutable.
-	// +optional
-	// +kubebuilder:validation:Minimum=1
-	// +kubebuilder:validation:Maximum=65535
-	Port int32 `json:"port,omitempty"`
-
-	// tls says whether the provider is spoken to over TLS, with its certificate
-	// verified. When left out the annotation maas.opendatahub.io/tls counts, and without
-	// it true. Without TLS the provider's API key crosses the network readable for
-	// everybody on the way. Mutable.
-	// +optional
-	TLS *bool `json:"tls,omitempty"`
-
-	// pathPrefix is where the provider's API begins, for example "/openai". Requests
-	// reach the provider below it: it takes the place of /<namespace>/<name>, or comes
-	// before the path of requests that name the model in a header. When left out the path
-	// is passed on as it is. It starts with "/", has segments of letters, digits and
-	// ".", "_", "~" and "-", and none that is "." or "..". At most 512 characters.
-	// Mutable.
-	// +optional
-	// +kubebuilder:validation:MaxLength=512
-	// +kubebuilder:validation:Pattern=`^/([A-Za-z0-9._~\-]+(/[A-Za-z0-9._~\-]+)*/?)?$`
-	// +kubebuilder:validation:XValidation:rule="!self.matches('(^|/)[.][.]?(/|$)')",message="pathPrefix must not have a segment that is . or .."
-	PathPrefix string `json:"pathPrefix,omitempty"`
 }
 
 // ExternalModelStatus reports whether the model can be reached through the gateway.
@@ -96,8 +65,10 @@ type ExternalModelStatus struct {
 }
 
 // ExternalModel describes a model of a provider outside the cluster, to be published
-// with a MaaSModelRef at the Gateway of the default tenant. The kind of the same name in
-// group inference.opendatahub.io can do more and wins where both exist.
+// with a MaaSModelRef. The annotations maas.opendatahub.io/port (default 443) and
+// maas.opendatahub.io/tls (default true) change how the provider is reached. The
+// kind of the same name in group inference.opendatahub.io can do more and wins where
+// both exist.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status

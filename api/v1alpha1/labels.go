@@ -83,21 +83,11 @@ const (
 	// ComponentDefaultPolicy is the value of LabelComponent on the policies of a
 	// Gateway itself.
 	ComponentDefaultPolicy = "default-policy"
-	// PartOfExternalModel is the value of LabelPartOf on what is made for an
-	// ExternalModel.
-	PartOfExternalModel = "maas-external-model"
-	// ComponentExternalModel is the value of LabelComponent on the same objects.
-	ComponentExternalModel = "external-model"
 	// ComponentAuthPolicy is the value of LabelComponent on a model's AuthPolicy.
 	ComponentAuthPolicy = "auth-policy"
 	// ComponentTokenRateLimitPolicy is the value of LabelComponent on a model's
 	// TokenRateLimitPolicy.
 	ComponentTokenRateLimitPolicy = "token-rate-limit-policy"
-	// ComponentTelemetry is the value of LabelComponent on what labels metrics.
-	ComponentTelemetry = "telemetry"
-	// NamePayloadProcessing is the value of LabelName, and of LabelComponent, on what
-	// processes the payload of requests.
-	NamePayloadProcessing = "payload-processing"
 	// ComponentGatewayAuth is the value of LabelComponent on a Gateway's AuthPolicy.
 	ComponentGatewayAuth = "gateway-auth"
 )
@@ -114,11 +104,11 @@ const (
 	// AnnotationManaged: when exactly "false" on a generated object, makes the operator
 	// neither update nor delete the object.
 	AnnotationManaged = "opendatahub.io/managed"
-	// AnnotationPort: on an ExternalModel without spec.port: the provider's port, 1 to
-	// 65535.
+	// AnnotationPort: on an ExternalModel: the provider's port, 1 to 65535, default
+	// 443.
 	AnnotationPort = "maas.opendatahub.io/port"
-	// AnnotationTLS: on an ExternalModel without spec.tls: whether the provider speaks
-	// TLS.
+	// AnnotationTLS: on an ExternalModel: whether the provider speaks TLS, default
+	// true.
 	AnnotationTLS = "maas.opendatahub.io/tls"
 	// AnnotationManagementState: on a MaasTenantConfig: Managed (default), Unmanaged
 	// or Removed.
@@ -218,9 +208,6 @@ const (
 	FinalizerAITenantCleanup = "maas.opendatahub.io/aitenant-cleanup"
 	// FinalizerTenantCleanup: on a MaasTenantConfig until its services are removed.
 	FinalizerTenantCleanup = "maas.opendatahub.io/tenant-cleanup"
-	// FinalizerExternalModelCleanup: on every ExternalModel until another one of the same
-	// host has taken over what they share.
-	FinalizerExternalModelCleanup = "maas.opendatahub.io/external-model-cleanup"
 	// FinalizerAuthPolicyCleanup: put on MaaSAuthPolicies by earlier releases; it is
 	// only removed.
 	FinalizerAuthPolicyCleanup = "maas.opendatahub.io/authpolicy-cleanup"
@@ -246,9 +233,6 @@ const (
 	// DatabaseSecretName is the name of the Secret with the database's address, in the
 	// infrastructure namespace.
 	DatabaseSecretName = "maas-db-config"
-	// CredentialSecretKey is the key, in the Secret that an ExternalModel names, with the
-	// provider's API key.
-	CredentialSecretKey = "api-key"
 	// DatabaseSecretKey is the key in it that holds the address.
 	DatabaseSecretKey = "DB_CONNECTION_URL"
 )

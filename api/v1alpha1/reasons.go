@@ -206,8 +206,6 @@ const (
 	// ReasonGatewayConfigurationIncomplete: what Kuadrant generates for the tenant's
 	// Gateway lacks models whose policies it calls enforced.
 	ReasonGatewayConfigurationIncomplete ConditionReason = "GatewayConfigurationIncomplete"
-	// ReasonNotAvailable: the Pods of an add-on do not run yet.
-	ReasonNotAvailable ConditionReason = "NotAvailable"
 	// ReasonMultipleWarnings: there are warnings of several kinds.
 	ReasonMultipleWarnings ConditionReason = "MultipleWarnings"
 	// ReasonNoWarnings: there are no warnings.
@@ -266,30 +264,4 @@ const (
 	// ReasonNamespaceNotReady: a namespace of the installation is being deleted, or
 	// could not be made.
 	ReasonNamespaceNotReady ConditionReason = "NamespaceNotReady"
-)
-
-// Reasons of the conditions of an ExternalModel.
-const (
-	// ReasonHostAccepted: the provider's host may be led to.
-	ReasonHostAccepted ConditionReason = "HostAccepted"
-	// ReasonHostRefused: the provider's host is an address, or a name inside of the
-	// cluster.
-	ReasonHostRefused ConditionReason = "HostRefused"
-	// ReasonCredentialAvailable: the Secret with the provider's API key is as payload
-	// processing needs it.
-	ReasonCredentialAvailable ConditionReason = "CredentialAvailable"
-	// ReasonCredentialNotFound: there is no such Secret.
-	ReasonCredentialNotFound ConditionReason = "CredentialNotFound"
-	// ReasonCredentialIncomplete: the Secret has no data under the key api-key.
-	ReasonCredentialIncomplete ConditionReason = "CredentialIncomplete"
-	// ReasonCredentialNotLabelled: the Secret lacks the label by which payload processing
-	// finds it.
-	ReasonCredentialNotLabelled ConditionReason = "CredentialNotLabelled"
-	// ReasonCredentialNotReadable: the operator may not read the Secret.
-	ReasonCredentialNotReadable ConditionReason = "CredentialNotReadable"
-	// ReasonSuperseded: an ExternalModel of the same name in the group
-	// inference.opendatahub.io takes this one's place.
-	ReasonSuperseded ConditionReason = "Superseded"
-	// ReasonAPIMissing: the cluster does not serve a kind that is needed.
-	ReasonAPIMissing ConditionReason = "APIMissing"
 )

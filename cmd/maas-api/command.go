@@ -27,11 +27,8 @@ type invocation struct {
 	Out io.Writer
 	// Tenant is the argument of --tenant.
 	Tenant string
-	// URL and CAFile say how cleanup reaches a running maas-api, and usage-proxy the
-	// log store.
+	// URL and CAFile say how cleanup reaches a running maas-api.
 	URL, CAFile string
-	// TokenFile holds the token that usage-proxy asks the log store with.
-	TokenFile string
 }
 
 // program is what a sub-command does.
@@ -39,7 +36,7 @@ type program func(ctx context.Context, in invocation) error
 
 // commands are the programs behind the sub-commands.
 type commands struct {
-	serve, migrate, cleanup, revoke, usageProxy program
+	serve, migrate, cleanup, revoke program
 }
 
 // newCommand returns the command line, which writes to out: the library decides
@@ -54,7 +51,6 @@ func newCommand(run commands, environment map[string]string, out io.Writer) *cob
 		migrateCommand(run.migrate, environment),
 		cleanupCommand(run.cleanup, environment),
 		revokeCommand(run.revoke, environment),
-		usageProxyCommand(run.usageProxy, environment),
 		&cobra.Command{
 			Use: "version", Short: "Print the version", Args: cobra.NoArgs,
 			Run: func(cmd *cobra.Command, _ []string) {

@@ -39,7 +39,7 @@ func runLine(t *testing.T, environment map[string]string, args ...string) ran {
 		}
 	}
 	var out bytes.Buffer
-	cmd := newCommand(commands{serve: note("serve"), migrate: note("migrate"), cleanup: note("cleanup"), revoke: note("revoke"), usageProxy: note("usage-proxy")}, environment, &out)
+	cmd := newCommand(commands{serve: note("serve"), migrate: note("migrate"), cleanup: note("cleanup"), revoke: note("revoke")}, environment, &out)
 	cmd.SetErr(&out)
 	cmd.SetArgs(append([]string{}, args...))
 	got.err = cmd.ExecuteContext(t.Context())
@@ -62,9 +62,6 @@ func TestCommandLine(t *testing.T) {
 		"cleanup":                          {args: "cleanup", want: "cleanup"},
 		"cleanup of a service":             {args: "cleanup --url https://h:1 --ca-file f", want: "cleanup"},
 		"revoke":                           {args: "revoke --tenant a", want: "revoke"},
-		"usage-proxy":                      {args: "usage-proxy --upstream-url https://h:1/p --upstream-ca-file f --tls-self-signed", want: "usage-proxy"},
-		"usage-proxy of no log store":      {args: "usage-proxy --tls-self-signed", wantErr: "--upstream-url is missing"},
-		"usage-proxy without encryption":   {args: "usage-proxy --upstream-url https://h:1/p", wantErr: "usage-proxy serves HTTPS only"},
 		"authorities of no call":           {args: "cleanup --ca-file f", wantErr: "--ca-file has no meaning without --url"},
 		"revoke of nobody":                 {args: "revoke", wantErr: "--tenant is missing"},
 		"revoke does not take the default": {environment: map[string]string{"TENANT_NAME": "a"}, args: "revoke", wantErr: "--tenant is missing"},

@@ -36,7 +36,7 @@ const (
 
 // programs are what the sub-commands run.
 func programs() commands {
-	return commands{serve: logged(serve), migrate: logged(migrate), cleanup: logged(cleanup), revoke: logged(revoke), usageProxy: logged(usageProxy)}
+	return commands{serve: logged(serve), migrate: logged(migrate), cleanup: logged(cleanup), revoke: logged(revoke)}
 }
 
 // logged lets the libraries write to the log of the program. They share one in a

@@ -68,17 +68,11 @@ type service struct {
 	admins  *kube.Reviewer
 }
 
-// serve runs the service of a tenant.
+// serve runs the service until the context ends or something it needs fails.
 func serve(ctx context.Context, in invocation) error {
 	log := newLogger(in.Config.General, in.Out)
 	log = log.With(slog.String("tenant_name", in.Config.TenantName), slog.String("tenant_namespace", in.Config.SubscriptionNamespace),
 		slog.String("gateway_name", in.Config.GatewayName))
-	return runService(ctx, in, log, (*service).start)
-}
-
-// runService runs what start brings up until the context ends or something it needs
-// fails.
-func runService(ctx context.Context, in invocation, log *slog.Logger, start func(*service, context.Context) error) error {
 	log.Info("Starting", slog.String("version", version.Get().Version), slog.String("commit", version.Get().Commit),
 		slog.Any("flags", in.Given(config.SourceFlag)), slog.Any("environment", in.Given(config.SourceEnvironment)))
 	for _, warning := range in.Warnings {
@@ -91,7 +85,7 @@ func runService(ctx context.Context, in invocation, log *slog.Logger, start func
 	s.background, failing = errgroup.WithContext(running)
 	s.running, s.endRunning, s.failed = failing, endRunning, failing.Done()
 
-	err := start(s, ctx)
+	err := s.start(ctx)
 	if err == nil {
 		err = s.wait(ctx)
 	} else {

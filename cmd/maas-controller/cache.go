@@ -5,7 +5,6 @@ package main
 
 import (
 	appsv1 "k8s.io/api/apps/v1"
-	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
@@ -43,7 +42,6 @@ func written(controllerNamespace string) map[client.Object]cache.ByObject {
 	}
 	for _, object := range []client.Object{
 		&corev1.Service{}, &corev1.ServiceAccount{}, &corev1.ConfigMap{}, &batchv1.CronJob{}, &batchv1.Job{}, &networkingv1.NetworkPolicy{},
-		&autoscalingv2.HorizontalPodAutoscaler{},
 		&rbacv1.Role{}, &rbacv1.RoleBinding{}, &rbacv1.ClusterRole{}, &rbacv1.ClusterRoleBinding{},
 	} {
 		by[object] = cache.ByObject{Label: ours}
@@ -56,13 +54,7 @@ func written(controllerNamespace string) map[client.Object]cache.ByObject {
 // written of them is kept without its content.
 func onlyWritten(kind schema.GroupKind) bool {
 	switch kind {
-	case schema.GroupKind{Group: "cert-manager.io", Kind: "Certificate"}, schema.GroupKind{Group: "networking.istio.io", Kind: "DestinationRule"},
-		schema.GroupKind{Group: "networking.istio.io", Kind: "ServiceEntry"},
-		schema.GroupKind{Group: "networking.istio.io", Kind: "EnvoyFilter"}, schema.GroupKind{Group: "telemetry.istio.io", Kind: "Telemetry"},
-		schema.GroupKind{Group: "extensions.kuadrant.io", Kind: "TelemetryPolicy"},
-		schema.GroupKind{Group: "monitoring.coreos.com", Kind: "ServiceMonitor"}, schema.GroupKind{Group: "monitoring.coreos.com", Kind: "PodMonitor"},
-		schema.GroupKind{Group: "monitoring.coreos.com", Kind: "PrometheusRule"}, schema.GroupKind{Group: "perses.dev", Kind: "PersesDashboard"},
-		schema.GroupKind{Group: "perses.dev", Kind: "PersesDatasource"}, schema.GroupKind{Group: "opentelemetry.io", Kind: "OpenTelemetryCollector"}:
+	case schema.GroupKind{Group: "cert-manager.io", Kind: "Certificate"}, schema.GroupKind{Group: "networking.istio.io", Kind: "DestinationRule"}:
 		return true
 	default:
 		return false

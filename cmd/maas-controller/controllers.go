@@ -13,7 +13,6 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/opendatahub-io/maas-operator/controllers/authpolicy"
-	"github.com/opendatahub-io/maas-operator/controllers/externalmodel"
 	"github.com/opendatahub-io/maas-operator/controllers/modelpolicy"
 	"github.com/opendatahub-io/maas-operator/controllers/modelref"
 	"github.com/opendatahub-io/maas-operator/controllers/nudge"
@@ -40,8 +39,6 @@ type dependencies struct {
 	tenants  lookup.Tenants
 	policies model.Settings
 	metrics  *metrics.Metrics
-	// payload tells that an image for payload processing is configured.
-	payload bool
 }
 
 // controller is one row of the table of controllers.
@@ -86,14 +83,6 @@ func modelControllers() []controller {
 			r := &subscription.Reconciler{Client: mgr.GetClient(), Tenants: d.tenants, Events: mgr.GetEventRecorder("maas-subscription-controller"), Metrics: d.metrics, MaxConcurrentReconciles: d.config.MaxConcurrentReconciles}
 			return r.SetupWithManager(ctx, mgr, d.apis)
 		}},
-		{name: "externalmodel", setUp: func(ctx context.Context, mgr ctrl.Manager, d dependencies) error {
-			r := &externalmodel.Reconciler{
-				Client: mgr.GetClient(), APIReader: mgr.GetAPIReader(), Applier: d.applier, Engine: d.engine, Tenants: d.tenants, APIs: d.apis,
-				ClusterDomain: clusterDomain(resolverConfiguration), Events: mgr.GetEventRecorder("maas-externalmodel-controller"), Clock: clock.RealClock{},
-				Metrics: d.metrics, MaxConcurrentReconciles: d.config.MaxConcurrentReconciles,
-			}
-			return r.SetupWithManager(ctx, mgr)
-		}},
 		{name: "priority", setUp: func(_ context.Context, mgr ctrl.Manager, d dependencies) error {
 			r := &priority.Reconciler{Client: mgr.GetClient(), Tenants: d.tenants, Metrics: d.metrics}
 			return r.SetupWithManager(mgr)
@@ -111,8 +100,6 @@ type shared struct {
 	tls     *tlsParameters
 	// images are the references of images, by key.
 	images map[string]string
-	// payload tells that an image for payload processing is configured.
-	payload bool
 }
 
 // setUp finds out what the cluster is and registers everything with the manager.
@@ -173,7 +160,6 @@ func newDependencies(ctx context.Context, mgr ctrl.Manager, c Config, s shared) 
 		tenants:  lookup.Tenants{Reader: mgr.GetClient(), Settings: c.tenancy()},
 		policies: c.policies(audience),
 		metrics:  s.metrics,
-		payload:  s.payload,
 		platform: platform,
 	}, nil
 }

@@ -28,8 +28,8 @@ func tenantControllers() []controller {
 	return []controller{
 		{name: platformController, setUp: func(ctx context.Context, mgr ctrl.Manager, d dependencies) error {
 			r := &platform.Reconciler{
-				Client: mgr.GetClient(), APIReader: mgr.GetAPIReader(), Applier: d.applier, Engine: d.engine, APIs: d.apis,
-				Settings: d.installation(), Events: mgr.GetEventRecorder("maas-platform-controller"), Metrics: d.metrics,
+				Client: mgr.GetClient(), APIReader: mgr.GetAPIReader(), Applier: d.applier, Engine: d.engine, Settings: d.installation(),
+				Events: mgr.GetEventRecorder("maas-platform-controller"), Metrics: d.metrics,
 			}
 			return r.SetupWithManager(ctx, mgr)
 		}},
@@ -46,7 +46,7 @@ func tenantControllers() []controller {
 			r := &tenantconfig.Reconciler{
 				Client: mgr.GetClient(), APIReader: mgr.GetAPIReader(), Applier: d.applier, Engine: d.engine, Tenants: d.tenants, APIs: d.apis,
 				Settings: d.workload(), Events: mgr.GetEventRecorder("maas-tenantconfig-controller"), Clock: clock.RealClock{},
-				Metrics: d.metrics, MaxConcurrentReconciles: d.config.MaxConcurrentReconciles, PayloadProcessing: d.payload,
+				Metrics: d.metrics, MaxConcurrentReconciles: d.config.MaxConcurrentReconciles,
 			}
 			return r.SetupWithManager(ctx, mgr)
 		}},
@@ -77,7 +77,7 @@ func (d dependencies) installation() platform.Settings {
 		AITenantNamespace: c.AITenantNamespace, DefaultTenantNamespace: c.SubscriptionNamespace,
 		GatewayNamespace: c.GatewayNamespace, GatewayName: c.GatewayName,
 		MonitoringNamespace: c.MonitoringNamespace, AuthorinoNamespaces: c.AuthorinoNamespaces,
-		Platform: string(d.platform), MaintainInterval: c.MaintainInterval, PayloadProcessing: d.payload,
+		Platform: string(d.platform), MaintainInterval: c.MaintainInterval,
 	}
 }
 

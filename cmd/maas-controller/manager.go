@@ -28,14 +28,13 @@ import (
 
 	inferencev1alpha1 "github.com/opendatahub-io/maas-operator/api/inference/v1alpha1"
 	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
-	"github.com/opendatahub-io/maas-operator/internal/desired/payload"
 	"github.com/opendatahub-io/maas-operator/internal/images"
 	"github.com/opendatahub-io/maas-operator/internal/metrics"
 	"github.com/opendatahub-io/maas-operator/internal/version"
 )
 
 const (
-	leaderElectionID = v1alpha1.LeaderElectionID
+	leaderElectionID = "maas-controller.models-as-a-service.opendatahub.io"
 	metricsCertDir   = "/tmp/k8s-metrics-server/metrics-certs"
 
 	// reconcileTimeout ends a reconcile that waits for something that does not come.
@@ -76,9 +75,7 @@ func run(ctx context.Context, c Config, logs io.Writer) error {
 		return fmt.Errorf("register the metrics: %w", err)
 	}
 	defer ctrlmetrics.Registry.Unregister(own)
-	if err := setUp(ctrl.LoggerInto(ctx, log), mgr, c, shared{
-		metrics: own, tls: offer, images: references, payload: images.Configured(os.LookupEnv, payload.Image),
-	}); err != nil {
+	if err := setUp(ctrl.LoggerInto(ctx, log), mgr, c, shared{metrics: own, tls: offer, images: references}); err != nil {
 		return err
 	}
 	if err := mgr.Start(ctx); err != nil {

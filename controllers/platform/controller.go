@@ -19,7 +19,6 @@ import (
 
 	"github.com/opendatahub-io/maas-operator/controllers/trigger"
 	"github.com/opendatahub-io/maas-operator/internal/apply"
-	"github.com/opendatahub-io/maas-operator/internal/facts"
 	"github.com/opendatahub-io/maas-operator/internal/metrics"
 	"github.com/opendatahub-io/maas-operator/internal/render"
 )
@@ -40,8 +39,6 @@ type Settings struct {
 	AuthorinoNamespaces []string
 	// Platform is "openshift" or "kubernetes".
 	Platform string
-	// PayloadProcessing holds when an image for payload processing is configured.
-	PayloadProcessing bool
 	// MaintainInterval is how often everything is looked at without an event; 0 means
 	// never.
 	MaintainInterval time.Duration
@@ -59,8 +56,6 @@ type Reconciler struct {
 	Applier *apply.Applier
 	// Engine renders the templates.
 	Engine *render.Engine
-	// APIs knows which of the kinds of others are installed.
-	APIs *facts.OptionalAPIs
 	// Settings are the manager's.
 	Settings Settings
 	// Events records transitions.

@@ -17,7 +17,6 @@ import (
 	"github.com/opendatahub-io/maas-operator/internal/apperr"
 	"github.com/opendatahub-io/maas-operator/internal/apply"
 	"github.com/opendatahub-io/maas-operator/internal/conditions"
-	"github.com/opendatahub-io/maas-operator/internal/desired/addon"
 	"github.com/opendatahub-io/maas-operator/internal/fetch"
 )
 
@@ -44,9 +43,6 @@ type scope struct {
 	// ready and torn are what the conditions will say; without a status they stay as
 	// they are, and torn goes when nothing is to be torn down.
 	ready, torn conditions.Value
-	// verdicts are what the conditions of add-ons will say; those not looked at stay as
-	// they are.
-	verdicts map[v1alpha1.ConditionType]addon.Verdict
 	// notes are sentences for somebody to read although all is well.
 	notes []string
 	// again is when to look once more; 0 leaves that to the settings.
@@ -63,7 +59,7 @@ func (r *Reconciler) newScope(ctx context.Context) (*scope, error) {
 	if err != nil || deployment == nil {
 		return nil, err
 	}
-	s := &scope{deployment: deployment, verdicts: map[v1alpha1.ConditionType]addon.Verdict{}}
+	s := &scope{deployment: deployment}
 	if s.config, err = fetch.Optional(ctx, r.Client, configKey(), &v1alpha1.Config{}); err != nil {
 		return nil, err
 	}
@@ -132,13 +128,6 @@ func (s *scope) report(err error) error {
 		s.judge(conditions.Unknown(v1alpha1.ReasonReconcileFailed, "The installation could not be brought up to date; see the controller's log. What is there stays as it is."))
 	}
 	return err
-}
-
-// soon has the reconcile come again after that time at the latest.
-func (s *scope) soon(again time.Duration) {
-	if s.again == 0 || again < s.again {
-		s.again = again
-	}
 }
 
 // next says when to look again without an event.

@@ -21,18 +21,12 @@ import (
 	"github.com/opendatahub-io/maas-operator/internal/apply"
 	"github.com/opendatahub-io/maas-operator/internal/conditions"
 	"github.com/opendatahub-io/maas-operator/internal/desired"
-	"github.com/opendatahub-io/maas-operator/internal/desired/addon"
 	"github.com/opendatahub-io/maas-operator/internal/desired/platform"
 	"github.com/opendatahub-io/maas-operator/internal/tenancy"
 )
 
-// components are the first parts of the ids of the templates of shared objects.
-func components() []string { return []string{"platform/", "observability/", "usage/"} }
-
-// sharedRow tells whether a row of the component table is of a shared object.
-func sharedRow(row desired.Component) bool {
-	return slices.ContainsFunc(components(), func(c string) bool { return strings.HasPrefix(string(row.ID), c) })
-}
+// component is the first part of the ids of the templates of shared objects.
+const component = "platform/"
 
 // +kubebuilder:rbac:groups="",resources=serviceaccounts,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups=rbac.authorization.k8s.io,resources=clusterroles,verbs=list;watch
@@ -50,11 +44,7 @@ func (r *Reconciler) share(ctx context.Context, s *scope) error {
 	if err != nil {
 		return err
 	}
-	addOns := r.addOns(ctx, s)
-	current, known := apply.InventoryOf(objects...), true
-	for _, a := range addOns {
-		current, known = current.Union(apply.InventoryOf(a.objects...)), known && a.known()
-	}
+	current := apply.InventoryOf(objects...)
 	if err := r.record(ctx, s, s.inventory.Union(current)); err != nil {
 		return err
 	}
@@ -64,16 +54,10 @@ func (r *Reconciler) share(ctx context.Context, s *scope) error {
 		placed, err := r.place(ctx, s, object)
 		complete, errs = complete && placed, append(errs, err)
 	}
-	for _, a := range addOns {
-		r.placeAddOn(ctx, s, a)
-	}
 	if err := errors.Join(errs...); err != nil {
 		return err
 	}
 	s.shared = complete
-	if !known {
-		return nil // What is not wanted any more goes when that is known.
-	}
 	pruned, err := r.Applier.Prune(ctx, s.inventory, current, apply.PruneOptions{Tracking: tenancy.SharedTracking()})
 	s.inventory = pruned.Inventory
 	return err
@@ -85,7 +69,7 @@ func (r *Reconciler) wanted(s *scope) ([]*unstructured.Unstructured, error) {
 		Config: s.config, Platform: r.Settings.Platform,
 		ControllerNamespace: r.Settings.ControllerNamespace, InfraNamespace: r.Settings.InfraNamespace,
 		GatewayNamespace: r.Settings.GatewayNamespace, MonitoringNamespace: r.Settings.MonitoringNamespace,
-		AuthorinoNamespaces: r.Settings.AuthorinoNamespaces, PayloadProcessing: r.Settings.PayloadProcessing,
+		AuthorinoNamespaces: r.Settings.AuthorinoNamespaces,
 	})
 	if err != nil {
 		return nil, err
@@ -121,10 +105,14 @@ func (r *Reconciler) record(ctx context.Context, s *scope, inventory apply.Inven
 // somebody wants it who opted it out. What somebody has to act on is said in the
 // condition and keeps nothing else from being applied.
 func (r *Reconciler) place(ctx context.Context, s *scope, object *unstructured.Unstructured) (bool, error) {
-	result, err := r.applyShared(ctx, object)
+	result, err := r.Applier.Apply(ctx, object)
 	if conflict, ok := errors.AsType[*apply.ConflictError](err); ok {
-		s.fail(v1alpha1.ReasonForeignObject, conflict.Error()+".")
-		return false, nil
+		if result.Live == nil || !slices.ContainsFunc(result.Live.GetOwnerReferences(), refersToConfig) {
+			s.fail(v1alpha1.ReasonForeignObject, conflict.Error()+".")
+			return false, nil
+		}
+		// An earlier release made it for the Config, without the label.
+		result, err = r.Applier.ApplyWith(ctx, object, apply.CallOptions{Adopt: true})
 	}
 	switch {
 	case result.Outcome == apply.OptedOut:
@@ -137,17 +125,6 @@ func (r *Reconciler) place(ctx context.Context, s *scope, object *unstructured.U
 		s.fail(v1alpha1.ReasonApplyFailed, describe(object)+" is being deleted and waits for finalizers that others put on it. Remove them, so that it can be made anew.")
 	}
 	return err == nil, err
-}
-
-// applyShared applies one object, and takes over what an earlier release made for the
-// Config without the label.
-func (r *Reconciler) applyShared(ctx context.Context, object *unstructured.Unstructured) (apply.Result, error) {
-	result, err := r.Applier.Apply(ctx, object)
-	if _, conflict := errors.AsType[*apply.ConflictError](err); conflict && result.Live != nil &&
-		slices.ContainsFunc(result.Live.GetOwnerReferences(), refersToConfig) {
-		return r.Applier.ApplyWith(ctx, object, apply.CallOptions{Adopt: true})
-	}
-	return result, err
 }
 
 // refusesEgress holds when the API server finds fault with the egress rules of a
@@ -165,12 +142,11 @@ func describe(object *unstructured.Unstructured) string {
 	return object.GetKind() + " " + object.GetNamespace() + "/" + object.GetName()
 }
 
-// sharedKinds are the kinds of shared objects, sorted; those that every cluster serves,
-// or all.
-func sharedKinds(optional bool) []schema.GroupVersionKind {
+// sharedKinds are the kinds of shared objects, sorted.
+func sharedKinds() []schema.GroupVersionKind {
 	var kinds []schema.GroupVersionKind
 	for _, row := range desired.Table() {
-		if sharedRow(row) && (optional || !row.Optional) && !slices.Contains(kinds, row.GVK) {
+		if strings.HasPrefix(string(row.ID), component) && !slices.Contains(kinds, row.GVK) {
 			kinds = append(kinds, row.GVK)
 		}
 	}
@@ -184,10 +160,7 @@ func (r *Reconciler) removeShared(ctx context.Context, s *scope) error {
 	pruned, err := r.Applier.Prune(ctx, s.inventory, nil, apply.PruneOptions{Tracking: tenancy.SharedTracking()})
 	s.inventory = pruned.Inventory
 	deletions := pruned.Deletions
-	for condition := range r.plans() {
-		s.verdicts[condition] = addon.Verdict{} // There is nothing to say of what goes.
-	}
-	for _, kind := range sharedKinds(true) {
+	for _, kind := range sharedKinds() {
 		more, listErr := r.Applier.DeleteAllByLabels(ctx, kind, tenancy.SharedTracking(), "")
 		err, deletions = errors.Join(err, listErr), append(deletions, more...)
 	}

@@ -36,7 +36,6 @@ const (
 	aitenantNamespace   = "ai-tenants"
 	tenantNamespace     = "models-as-a-service"
 	gatewayName         = "maas-default-gateway"
-	monitoringNamespace = "monitoring"
 )
 
 // suite is what all specs use: one API server, and the controller under test. The tests
@@ -60,13 +59,13 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 })
 
 // setUp registers the controller as the manager does.
-func setUp(ctx context.Context, mgr ctrl.Manager, apis *facts.OptionalAPIs) error {
+func setUp(ctx context.Context, mgr ctrl.Manager, _ *facts.OptionalAPIs) error {
 	r := &platform.Reconciler{
-		Client: mgr.GetClient(), APIReader: mgr.GetAPIReader(), Engine: parts.Engine(GinkgoTB()), APIs: apis,
+		Client: mgr.GetClient(), APIReader: mgr.GetAPIReader(), Engine: parts.Engine(GinkgoTB()),
 		Applier: apply.New(mgr.GetClient(), apply.Options{APIReader: mgr.GetAPIReader()}),
 		Settings: platform.Settings{
 			ControllerNamespace: controllerNamespace, InfraNamespace: infraNamespace, AITenantNamespace: aitenantNamespace,
-			DefaultTenantNamespace: tenantNamespace, GatewayNamespace: "openshift-ingress", GatewayName: gatewayName, MonitoringNamespace: monitoringNamespace, Platform: "kubernetes",
+			DefaultTenantNamespace: tenantNamespace, GatewayNamespace: "openshift-ingress", GatewayName: gatewayName, Platform: "kubernetes",
 		},
 		Events: mgr.GetEventRecorder("maas-platform-controller"),
 	}

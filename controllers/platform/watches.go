@@ -25,7 +25,7 @@ import (
 )
 
 // SetupWithManager registers the controller and its watches.
-func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager) error {
+func (r *Reconciler) SetupWithManager(_ context.Context, mgr ctrl.Manager) error {
 	// The manager's cache has only Deployments that the operator made.
 	own, err := trigger.CacheOf(mgr, deploymentMetadata(), r.deploymentKey())
 	if err != nil {
@@ -41,16 +41,15 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager) err
 		Watches(&v1alpha1.MaasTenantConfig{}, all, builder.WithPredicates(r.tenantConfigs())).
 		Watches(&corev1.ConfigMap{}, all, builder.WithPredicates(tombstones())).
 		Watches(&corev1.Namespace{}, all, builder.WithPredicates(r.ownNamespace(), trigger.OnUpdate(namespaceChanged)))
-	for _, kind := range sharedKinds(false) {
+	for _, kind := range sharedKinds() {
 		object := &unstructured.Unstructured{}
 		object.SetGroupVersionKind(kind)
 		b = b.Watches(object, all, builder.WithPredicates(shared()))
 	}
-	c, err := b.Build(r.Metrics.Wrap("platform", v1alpha1.KindConfig, r))
-	if err != nil {
+	if err := b.Complete(r.Metrics.Wrap("platform", v1alpha1.KindConfig, r)); err != nil {
 		return fmt.Errorf("set up controller platform: %w", err)
 	}
-	return r.watchOptional(ctx, mgr, c)
+	return nil
 }
 
 // theConfig is the one key there is.
@@ -93,11 +92,8 @@ func tombstones() predicate.Predicate {
 	}
 }
 
-// ownNamespace lets pass the namespaces that the installation keeps, and that of
-// monitoring, which others keep.
 func (r *Reconciler) ownNamespace() predicate.Predicate {
-	concerned := append(r.namespaces(), r.Settings.MonitoringNamespace)
-	return predicate.NewPredicateFuncs(func(object client.Object) bool { return slices.Contains(concerned, object.GetName()) })
+	return predicate.NewPredicateFuncs(func(object client.Object) bool { return slices.Contains(r.namespaces(), object.GetName()) })
 }
 
 // namespaceChanged holds when a namespace may have to be repaired, or can be.

@@ -11,7 +11,6 @@ import (
 
 	"github.com/opendatahub-io/maas-operator/internal/desired"
 	"github.com/opendatahub-io/maas-operator/internal/facts"
-	"github.com/opendatahub-io/maas-operator/internal/guard"
 	"github.com/opendatahub-io/maas-operator/internal/render"
 )
 
@@ -39,8 +38,16 @@ var (
 
 	// envoyFilters are the kind of the object in which Kuadrant keeps the configuration of
 	// a Gateway, since its version 1.5; wasmPlugins are that of earlier versions.
-	envoyFilters = guard.EnvoyFilters
-	wasmPlugins  = guard.WasmPlugins
+	envoyFilters = facts.API{
+		GroupKind: schema.GroupKind{Group: "networking.istio.io", Kind: "EnvoyFilter"},
+		CRD:       "envoyfilters.networking.istio.io",
+		Versions:  []string{"v1alpha3"},
+	}
+	wasmPlugins = facts.API{
+		GroupKind: schema.GroupKind{Group: "extensions.istio.io", Kind: "WasmPlugin"},
+		CRD:       "wasmplugins.extensions.istio.io",
+		Versions:  []string{"v1alpha1"},
+	}
 
 	dataScienceClusters = facts.API{
 		GroupKind: schema.GroupKind{Group: "dscinitialization.opendatahub.io", Kind: "DSCInitialization"},
@@ -56,7 +63,7 @@ func components() []desired.Component {
 	var rows []desired.Component
 	for _, row := range desired.Table() {
 		component, _, _ := strings.Cut(string(row.ID), "/")
-		if (component == "tenant" || component == "gateway" || component == "payload") && row.GVK.Kind != "Job" {
+		if (component == "tenant" || component == "gateway") && row.GVK.Kind != "Job" {
 			rows = append(rows, row)
 		}
 	}

@@ -185,7 +185,6 @@ func operands() []schema.GroupVersionKind {
 		{Group: gwapiv1.GroupName, Version: "v1", Kind: "HTTPRoute"},
 		kuadrant.AuthPolicy,
 		kuadrant.TokenRateLimitPolicy,
-		{Group: "extensions.kuadrant.io", Version: "v1alpha1", Kind: "TelemetryPolicy"},
 	}
 }
 

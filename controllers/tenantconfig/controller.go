@@ -34,7 +34,6 @@ import (
 	"github.com/opendatahub-io/maas-operator/internal/apply"
 	"github.com/opendatahub-io/maas-operator/internal/desired/tenant"
 	"github.com/opendatahub-io/maas-operator/internal/facts"
-	"github.com/opendatahub-io/maas-operator/internal/guard"
 	"github.com/opendatahub-io/maas-operator/internal/metrics"
 	"github.com/opendatahub-io/maas-operator/internal/render"
 	"github.com/opendatahub-io/maas-operator/internal/tenancy/lookup"
@@ -64,14 +63,11 @@ type Reconciler struct {
 	Clock clock.PassiveClock
 	// Metrics counts and measures; nil for none.
 	Metrics *metrics.Metrics
-	// PayloadProcessing holds when an image for payload processing is configured.
-	PayloadProcessing bool
 	// MaxConcurrentReconciles is the number of tenants worked on at once.
 	MaxConcurrentReconciles int
 
 	weights weights
-	// guards remember since when the route to maas-api is seen guarded.
-	guards guard.Sightings
+	guards  guards
 }
 
 // Reconcile brings the services of one tenant up to date, or removes them.
@@ -96,7 +92,7 @@ type phase func(context.Context, *scope) error
 func (r *Reconciler) run(ctx context.Context, s *scope) error {
 	phases := []phase{
 		r.own, r.hold, r.manage, r.anchor, r.remove, r.locate, r.guard, r.require, r.provide,
-		r.compute, r.write, r.open, r.extend, r.prune, r.observe, r.retire,
+		r.compute, r.write, r.open, r.prune, r.observe, r.retire,
 	}
 	if s.config.DeletionTimestamp != nil {
 		phases = []phase{r.takeDown}
@@ -115,7 +111,7 @@ func (r *Reconciler) newScope(ctx context.Context, key types.NamespacedName) (*s
 	if err := r.Client.Get(ctx, key, config); err != nil {
 		if apierrors.IsNotFound(err) {
 			r.forgetWeight(key)
-			r.guards.Forget(key)
+			r.guards.forget(key)
 			return nil, nil //nolint:nilnil // Documented: the config is gone.
 		}
 		return nil, fmt.Errorf("read MaasTenantConfig %s: %w", key, err)

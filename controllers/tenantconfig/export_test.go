@@ -19,7 +19,6 @@ import (
 	"github.com/opendatahub-io/maas-operator/internal/apply"
 	"github.com/opendatahub-io/maas-operator/internal/desired/tenant"
 	"github.com/opendatahub-io/maas-operator/internal/desired/tenantstatus"
-	"github.com/opendatahub-io/maas-operator/internal/guard"
 	"github.com/opendatahub-io/maas-operator/internal/tenancy"
 	"github.com/opendatahub-io/maas-operator/internal/tenancy/lookup"
 )
@@ -112,21 +111,4 @@ func OfModel(ctx context.Context, settings tenancy.Settings, ref *v1alpha1.MaaSM
 const HandBackDelay = handBackDelay
 
 // Holds is for the tests.
-var Holds = guard.Holds
-
-// Extend brings the add-ons of a config in place as a reconcile does, and decides what
-// the conditions say. It reports the warnings.
-func Extend(ctx context.Context, r *Reconciler, config *v1alpha1.MaasTenantConfig, of tenancy.Context, served ...string) ([]tenantstatus.Warning, error) {
-	s := newScope(config)
-	s.input = tenant.Input{Config: config, Tenant: of, GatewayExists: true, Served: s.served, Settings: r.Settings}
-	s.usageLogging = true // It depends on there being a namespace for monitoring.
-	for _, crd := range served {
-		s.served[crd] = true
-	}
-	if err := r.extend(ctx, s); err != nil {
-		return nil, err
-	}
-	err := errors.Join(r.prune(ctx, s), s.unextended, s.unpruned)
-	s.decideAddOns()
-	return s.facts.Warnings, err
-}
+var Holds = holds

@@ -137,7 +137,7 @@ var _ = Describe("an operator that is killed after each of its writes", Ordered,
 	rests := func(gateways string) {
 		GinkgoHelper()
 		Expect(t.recorded()).To(Equal(t.existing()))
-		Expect(t.recorded()).To(HaveLen(16))
+		Expect(t.recorded()).To(HaveLen(15))
 		Expect(t.guards(gateways)).To(HaveLen(2))
 	}
 	BeforeAll(func(ctx SpecContext) {

@@ -229,7 +229,9 @@ func (r *Reconciler) apply(ctx context.Context, s *scope, object *unstructured.U
 	}
 	// A route that somebody deleted is made anew in another state than it had.
 	if result.Repaired || isRoute(object) && result.Outcome == apply.Created && s.inventoried[ref] {
-		r.tellRepaired(ctx, s, object)
+		ctrl.LoggerFrom(ctx).Info("Repairing a generated object that somebody changed or deleted", "objectKind", object.GetKind(), "object", object.GetName())
+		r.Events.Eventf(s.config, object, corev1.EventTypeWarning, string(v1alpha1.EventDriftRepaired), string(v1alpha1.ActionReconcile),
+			"Somebody changed or deleted %s, and it was put back. Annotate it %s=false to manage it by hand.", name, v1alpha1.AnnotationManaged)
 	}
 	return nil
 }
@@ -262,13 +264,6 @@ func (r *Reconciler) ownedByOther(ctx context.Context, s *scope, object *unstruc
 	}
 	owner := metav1.GetControllerOf(live)
 	return owner != nil && owner.UID != s.config.UID && owner.UID != s.anchor, nil
-}
-
-// tellRepaired records that somebody had changed or deleted an object of the operator's.
-func (r *Reconciler) tellRepaired(ctx context.Context, s *scope, object *unstructured.Unstructured) {
-	ctrl.LoggerFrom(ctx).Info("Repairing a generated object that somebody changed or deleted", "objectKind", object.GetKind(), "object", object.GetName())
-	r.Events.Eventf(s.config, object, corev1.EventTypeWarning, string(v1alpha1.EventDriftRepaired), string(v1alpha1.ActionReconcile),
-		"Somebody changed or deleted %s, and it was put back. Annotate it %s=false to manage it by hand.", nameOf(object), v1alpha1.AnnotationManaged)
 }
 
 // nameOf names an object for people.

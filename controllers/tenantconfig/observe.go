@@ -65,30 +65,21 @@ func (s *scope) deployment() (tenantstatus.Observation, error) {
 	if live == nil {
 		return waits("The Deployment of maas-api was left alone, because another controller owns it: see condition Degraded."), nil
 	}
-	out, err := rolledOut(live)
-	switch {
-	case err != nil:
-		return tenantstatus.Observation{}, err
-	case !out:
-		return waits("Not all Pods of %s run and are ready yet. If it lasts, look at the Pods: their events and logs say why.", nameOf(live)), nil
-	default:
-		return works(), nil
-	}
-}
-
-// rolledOut tells whether as many Pods of a Deployment's newest template serve as are
-// wished.
-func rolledOut(live *unstructured.Unstructured) (bool, error) {
 	var d appsv1.Deployment
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(live.Object, &d); err != nil {
-		return false, fmt.Errorf("read %s: %w", nameOf(live), err)
+		return tenantstatus.Observation{}, fmt.Errorf("read %s: %w", nameOf(live), err)
 	}
 	wished := int32(1)
 	if d.Spec.Replicas != nil {
 		wished = *d.Spec.Replicas
 	}
-	return d.Status.ObservedGeneration >= d.Generation && d.Status.UpdatedReplicas >= wished &&
-		d.Status.Replicas <= d.Status.UpdatedReplicas && d.Status.AvailableReplicas >= wished, nil
+	switch {
+	case d.Status.ObservedGeneration < d.Generation, d.Status.UpdatedReplicas < wished,
+		d.Status.Replicas > d.Status.UpdatedReplicas, d.Status.AvailableReplicas < wished:
+		return waits("Not all Pods of %s run and are ready yet. If it lasts, look at the Pods: their events and logs say why.", nameOf(live)), nil
+	default:
+		return works(), nil
+	}
 }
 
 // route judges whether the Gateway serves the route to maas-api as it stands now.

@@ -7,6 +7,8 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync"
+	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -20,9 +22,45 @@ import (
 	"github.com/opendatahub-io/maas-operator/internal/desired/opening"
 	"github.com/opendatahub-io/maas-operator/internal/desired/tenant"
 	"github.com/opendatahub-io/maas-operator/internal/fetch"
-	"github.com/opendatahub-io/maas-operator/internal/guard"
 	"github.com/opendatahub-io/maas-operator/internal/kuadrant"
 )
+
+// guards remember, by config, since when the route to maas-api is seen guarded while it
+// does not lead there yet.
+type guards struct {
+	mu    sync.Mutex
+	known map[types.NamespacedName]sighting
+}
+
+type sighting struct {
+	route types.UID
+	since time.Time
+}
+
+// since is when a route was first seen guarded; the zero time when it was not.
+func (g *guards) since(key types.NamespacedName, route types.UID) time.Time {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if known := g.known[key]; known.route == route {
+		return known.since
+	}
+	return time.Time{}
+}
+
+func (g *guards) set(key types.NamespacedName, route types.UID, since time.Time) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.known == nil {
+		g.known = map[types.NamespacedName]sighting{}
+	}
+	g.known[key] = sighting{route: route, since: since}
+}
+
+func (g *guards) forget(key types.NamespacedName) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	delete(g.known, key)
+}
 
 // kept is what of the route to maas-api leads there and stays so. A cache that shows
 // less may be behind: what was opened a moment ago is not closed again.
@@ -75,7 +113,7 @@ func (r *Reconciler) open(ctx context.Context, s *scope) error {
 		return err
 	}
 	if len(route.Leading) == len(route.Rules) {
-		r.guards.Forget(key)
+		r.guards.forget(key)
 		return nil
 	}
 	if s.handsOff[ref] {
@@ -112,22 +150,42 @@ func (r *Reconciler) open(ctx context.Context, s *scope) error {
 // the Gateway is read last, and past the cache.
 func (r *Reconciler) judgeGuard(ctx context.Context, s *scope, route opening.Route) (opening.Verdict, error) {
 	key := client.ObjectKeyFromObject(s.config)
-	judged := opening.Guard{Route: route, Since: r.guards.Since(key, route.UID), Now: r.Clock.Now()}
+	guard := opening.Guard{Route: route, Since: r.guards.since(key, route.UID), Now: r.Clock.Now()}
 	policy := types.NamespacedName{Namespace: r.Settings.InfraNamespace, Name: s.input.Tenant.MaaSAPIAuthPolicy()}
 	for ref, live := range s.live {
 		if ref.Kind == kuadrant.AuthPolicy.Kind && ref.Namespace == policy.Namespace && ref.Name == policy.Name {
-			judged.Enforced = live != nil && kuadrant.TargetRoute(live) == s.input.Tenant.MaaSAPIRoute() &&
-				kuadrant.ReadinessOf(live, judged.Now).Enforced && !kuadrant.Displaced(live)
+			guard.Enforced = live != nil && kuadrant.TargetRoute(live) == s.input.Tenant.MaaSAPIRoute() &&
+				kuadrant.ReadinessOf(live, guard.Now).Enforced && !kuadrant.Displaced(live)
 		}
 	}
-	if judged.Asks() {
+	if guard.Asks() {
 		_, stored, err := r.storedConfiguration(ctx, s)
 		if err != nil {
 			return opening.Verdict{}, err
 		}
-		judged.Configuration = guard.Holds(stored, policy.String(), len(route.Rules), r.weights.of(key).seen)
+		guard.Configuration = holds(stored, policy.String(), len(route.Rules), r.weights.of(key).seen)
 	}
-	verdict := opening.Decide(judged)
-	r.guards.Note(key, judged, verdict)
+	verdict := opening.Decide(guard)
+	switch {
+	case !verdict.Guarded:
+		r.guards.forget(key)
+	case guard.Since.IsZero():
+		r.guards.set(key, route.UID, guard.Now)
+	}
 	return verdict, nil
+}
+
+// holds tells what a stored configuration says of the rules that a policy guards. One
+// that does not exist says nothing, unless it was there before.
+func holds(stored, policy string, rules int, seen bool) opening.Configuration {
+	switch {
+	case stored == "" && seen:
+		return opening.Lacking
+	case stored == "" || kuadrant.Unsourced(stored):
+		return opening.Silent
+	case kuadrant.Actions(stored, policy) < rules:
+		return opening.Lacking
+	default:
+		return opening.Holding
+	}
 }

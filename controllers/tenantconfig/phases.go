@@ -78,7 +78,7 @@ func (r *Reconciler) anchor(ctx context.Context, s *scope) error {
 	case config.UID == "":
 		s.wait(v1alpha1.ReasonWaitingForConfigUID, "The Config named default is not stored yet.")
 	default:
-		s.anchor, s.usageLogging = config.UID, config.Spec.UsageLogging
+		s.anchor = config.UID
 	}
 	return nil
 }

@@ -61,10 +61,6 @@ func (r *Reconciler) takeDown(ctx context.Context, s *scope) error {
 		return nil
 	}
 	s.deleting("The tenant's services are being removed.")
-	if err := r.discardPlugins(ctx, s.config); err != nil {
-		s.blocked("The configuration of the tenant's payload processing could not be deleted; see the controller's log. It is tried again.")
-		return err
-	}
 	gone, err := r.sweep(ctx, s)
 	if err != nil || !gone {
 		return err
@@ -200,10 +196,7 @@ func first(deletions []apply.Deletion, outcome apply.Outcome) string {
 // is in place. What could not be removed stays on the inventory, and is tried again. So
 // does what guards the tenant's last Gateway while this one's AuthPolicy has to wait.
 func (r *Reconciler) prune(ctx context.Context, s *scope) error {
-	if s.uncertain() {
-		return nil
-	}
-	recorded, wanted := s.recorded(), apply.InventoryOf(slices.Concat(s.objects, s.additions())...)
+	recorded, wanted := s.recorded(), apply.InventoryOf(s.objects...)
 	if s.predecessor != "" {
 		wanted = wanted.Union(part(recorded, guarding))
 	}

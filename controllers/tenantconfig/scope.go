@@ -28,8 +28,6 @@ type scope struct {
 	config, before *v1alpha1.MaasTenantConfig
 	// anchor is the UID of the Config.
 	anchor types.UID
-	// usageLogging holds when the Config asks for usage logs.
-	usageLogging bool
 	// input is what the tenant's objects depend on.
 	input tenant.Input
 	// gateway is the tenant's; nil when it does not exist.
@@ -64,10 +62,6 @@ type scope struct {
 	stopped bool
 	// silent leaves the status alone: the config is somebody else's, or gone.
 	silent bool
-	// addOns are the parts beside those that the tenant needs, unextended is why one of
-	// them could not be brought in place.
-	addOns     []*addOn
-	unextended error
 	// unpruned is why something that is no longer wanted is still there.
 	unpruned error
 	// stale tells that a write met a newer object, so that nothing is known.

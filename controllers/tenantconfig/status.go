@@ -26,10 +26,10 @@ func (r *Reconciler) finish(ctx context.Context, s *scope) error {
 	s.decide()
 	judge(ctx, s.config.Status.Phase)
 	if _, err := conditions.PatchStatus(ctx, r.Client, s.before, s.config, client.FieldOwner(v1alpha1.FieldOwner)); err != nil {
-		return errors.Join(client.IgnoreNotFound(err), s.unpruned, s.unextended)
+		return errors.Join(client.IgnoreNotFound(err), s.unpruned)
 	}
 	r.announce(s)
-	return errors.Join(s.unpruned, s.unextended)
+	return s.unpruned
 }
 
 // decide puts what is known into the status.
@@ -43,7 +43,6 @@ func (s *scope) decide() {
 	for _, kind := range verdict.Removed {
 		conditions.Remove(&status.Conditions, kind)
 	}
-	s.decideAddOns()
 	status.Phase, status.ObservedGeneration = verdict.Phase, s.config.Generation
 }
 

@@ -4,7 +4,9 @@
 package tenantconfig
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"sync"
 	"time"
@@ -18,7 +20,7 @@ import (
 	"github.com/opendatahub-io/maas-operator/internal/desired/model"
 	"github.com/opendatahub-io/maas-operator/internal/desired/tenantstatus"
 	"github.com/opendatahub-io/maas-operator/internal/facts"
-	"github.com/opendatahub-io/maas-operator/internal/guard"
+	"github.com/opendatahub-io/maas-operator/internal/fetch"
 	"github.com/opendatahub-io/maas-operator/internal/kuadrant"
 )
 
@@ -155,8 +157,27 @@ func (r *Reconciler) readConfiguration(ctx context.Context, s *scope, guarded ma
 // storedConfiguration is the object, for people, and its text; empty when it does not
 // exist.
 func (r *Reconciler) storedConfiguration(ctx context.Context, s *scope) (object, stored string, err error) {
-	served := func(api facts.API) (bool, error) { return s.served[api.CRD], nil }
-	return guard.Stored(ctx, r.APIReader, served, s.input.Tenant.Gateway)
+	gateway, absent := s.input.Tenant.Gateway, ""
+	key := types.NamespacedName{Namespace: gateway.Namespace, Name: "kuadrant-" + gateway.Name}
+	for _, api := range []facts.API{envoyFilters, wasmPlugins} {
+		if !s.served[api.CRD] {
+			continue
+		}
+		found, err := fetch.Optional(ctx, r.APIReader, key, operand(api.GroupKind.WithVersion(api.Versions[0])))
+		if err != nil {
+			return "", "", err
+		}
+		if found == nil {
+			absent = cmp.Or(absent, fmt.Sprintf("%s %s", api.GroupKind.Kind, key))
+			continue
+		}
+		text, err := json.Marshal(found.Object)
+		if err != nil {
+			return "", "", fmt.Errorf("measure %s: %w", nameOf(found), err)
+		}
+		return nameOf(found), string(text), nil
+	}
+	return absent, "", nil
 }
 
 // byPolicy are the tenant's models by their AuthPolicy, both as "<namespace>/<name>".

@@ -29,8 +29,6 @@ const (
 	// stageNetwork comes before what it closes in.
 	stageNetwork  = 35
 	stageWorkload = 40
-	// stageTelemetry comes after what serves: it changes nothing about it.
-	stageTelemetry = 45
 	// stageRoute comes last: a route leads to what is there and guarded.
 	stageRoute = 50
 )
@@ -68,7 +66,7 @@ func (c Component) optionally(crd string) Component {
 
 // Table is the component table.
 func Table() []Component {
-	return slices.Concat(modelComponents(), externalComponents(), gatewayComponents(), tenantComponents(), payloadComponents(), usageComponents(), platformComponents())
+	return slices.Concat(modelComponents(), gatewayComponents(), tenantComponents(), platformComponents())
 }
 
 // Components is the part of the table that rendering needs.

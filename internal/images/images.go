@@ -32,9 +32,6 @@ type Image struct {
 	Development string `json:"development,omitempty"`
 	// Component is the part of the product the image belongs to.
 	Component string `json:"component"`
-	// Optional images may be left out by not setting the variable: then nothing runs
-	// them. Development is what their templates are checked with.
-	Optional bool `json:"optional,omitempty"`
 	// Note says why an image without a key is not used.
 	Note string `json:"note,omitempty"`
 }
@@ -77,7 +74,7 @@ func Resolve(lookup func(string) (string, bool), environ []string, release bool)
 			if err := render.CheckImage(reference); err != nil {
 				errs = append(errs, fmt.Errorf("read %s: %w", image.Env, err))
 			}
-		case image.Key != "" && release && !image.Optional:
+		case image.Key != "" && release:
 			errs = append(errs, fmt.Errorf("read %s: it is not set, and a release has no image to fall back to; set it to the image of %s", image.Env, image.Key))
 		default:
 			reference = image.Development
@@ -90,18 +87,6 @@ func Resolve(lookup func(string) (string, bool), environ []string, release bool)
 		return nil, errors.Join(errs...)
 	}
 	return references, nil
-}
-
-// Configured tells whether the variable of an image is set. What runs an optional image
-// is left out when it is not.
-func Configured(lookup func(string) (string, bool), key string) bool {
-	for _, image := range Table() {
-		if image.Key == key {
-			reference, _ := lookup(image.Env)
-			return reference != ""
-		}
-	}
-	return false
 }
 
 // unknown finds variables that are set and that the table lacks: a slip of the pen

@@ -5,14 +5,13 @@ package images_test
 
 import (
 	"bytes"
-	"cmp"
 	"maps"
 	"os"
 	"slices"
 	"strings"
 	"testing"
 
-	gocmp "github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/opendatahub-io/maas-operator/internal/images"
 	"github.com/opendatahub-io/maas-operator/internal/render"
@@ -50,8 +49,7 @@ func TestResolve(t *testing.T) {
 		"a release with an empty one does not start":          {env: map[string]string{maasAPI: ""}, release: true, errs: []string{maasAPI}},
 		"a reference without tag and digest":                  {env: map[string]string{maasAPI: "quay.io/a/b"}, errs: []string{maasAPI, "registry/path:tag"}},
 		"a reference with white space":                        {env: map[string]string{maasAPI: " " + digest}, errs: []string{maasAPI}},
-		"an optional image":                                   {env: map[string]string{payload: digest}, want: "quay.io/opendatahub/maas-api:latest"},
-		"a release with an optional image":                    {env: map[string]string{payload: digest, maasAPI: digest}, release: true, want: digest},
+		"an image that is not used yet may be named":          {env: map[string]string{payload: digest}, want: "quay.io/opendatahub/maas-api:latest"},
 		"its reference must be one all the same":              {env: map[string]string{payload: "latest"}, errs: []string{payload}},
 		"an unknown variable":                                 {env: map[string]string{"RELATED_IMAGE_MAAS_API": digest}, errs: []string{"RELATED_IMAGE_MAAS_API", maasAPI}},
 		"an unknown variable that is empty":                   {env: map[string]string{"RELATED_IMAGE_MAAS_API": ""}, want: "quay.io/opendatahub/maas-api:latest"},
@@ -68,11 +66,7 @@ func TestResolve(t *testing.T) {
 				if err != nil {
 					t.Fatalf("Resolve() error = %v", err)
 				}
-				want := map[string]string{
-					"maas-api":           tc.want,
-					"payload-processing": cmp.Or(tc.env[payload], "quay.io/opendatahub/ai-gateway-payload-processing:latest"),
-				}
-				if diff := gocmp.Diff(want, got); diff != "" {
+				if diff := cmp.Diff(map[string]string{"maas-api": tc.want}, got); diff != "" {
 					t.Errorf("Resolve() (-want +got):\n%s", diff)
 				}
 				return
@@ -84,31 +78,6 @@ func TestResolve(t *testing.T) {
 				if !strings.Contains(err.Error(), want) {
 					t.Errorf("error %q does not say %q", err, want)
 				}
-			}
-		})
-	}
-}
-
-// Without its variable an optional image is not run, whatever its templates are checked
-// with.
-func TestConfigured(t *testing.T) {
-	t.Parallel()
-	for name, tc := range map[string]struct {
-		env  map[string]string
-		key  string
-		want bool
-	}{
-		"set":            {map[string]string{payload: digest}, "payload-processing", true},
-		"not set":        {nil, "payload-processing", false},
-		"empty":          {map[string]string{payload: ""}, "payload-processing", false},
-		"another is set": {map[string]string{maasAPI: digest}, "payload-processing", false},
-		"no such image":  {map[string]string{payload: digest}, "nothing", false},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			lookup := func(name string) (string, bool) { value, ok := tc.env[name]; return value, ok }
-			if got := images.Configured(lookup, tc.key); got != tc.want {
-				t.Errorf("Configured(%q) = %t, want %t", tc.key, got, tc.want)
 			}
 		})
 	}
@@ -133,7 +102,7 @@ func TestTheTableIsSound(t *testing.T) {
 	if err != nil {
 		t.Fatalf("Resolve() error = %v", err)
 	}
-	if diff := gocmp.Diff(resolved, images.Development()); diff != "" {
+	if diff := cmp.Diff(resolved, images.Development()); diff != "" {
 		t.Errorf("Development() (-want +got):\n%s", diff)
 	}
 	delete(keys, "")

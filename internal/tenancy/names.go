@@ -66,33 +66,6 @@ func (c Context) GatewayDefaultAuth() string { return suffixed("gateway-default-
 // GatewayDefaultDeny is explained at [Context.GatewayDefaultAuth].
 func (c Context) GatewayDefaultDeny() string { return suffixed("gateway-default-deny", c.ID) }
 
-// TelemetryPolicy is the name of the TelemetryPolicy of the tenant's Gateway, and
-// LatencyTelemetry that of Istio's Telemetry.
-func (c Context) TelemetryPolicy() string { return suffixed("maas-telemetry", c.ID) }
-
-// LatencyTelemetry is explained at [Context.TelemetryPolicy].
-func (c Context) LatencyTelemetry() string { return suffixed("latency-per-subscription", c.ID) }
-
-// PayloadProcessing is the name of what processes the payload of the tenant's requests
-// once the caller is known, and of what belongs to both processors;
-// PayloadPreProcessing that of what reads the model's name before.
-func (c Context) PayloadProcessing() string { return suffixed("payload-processing", c.ID) }
-
-// PayloadPreProcessing is explained at [Context.PayloadProcessing]. It is also the value
-// of a label.
-func (c Context) PayloadPreProcessing() string {
-	return bounded(suffixed("payload-pre-processing", c.ID), maxLabel)
-}
-
-// PayloadPlugins is the name of the ConfigMap that configures both processors.
-func (c Context) PayloadPlugins() string { return suffixed("payload-processing-plugins", c.ID) }
-
-// PayloadReader is the name of the ClusterRoleBinding of both processors.
-func (c Context) PayloadReader() string { return suffixed(PayloadReaderRole, c.ID) }
-
-// PayloadReaderRole is the name of the shared ClusterRole that it binds to.
-const PayloadReaderRole = "payload-processing-reader"
-
 // KeyRevocation is the name of the Job that revokes the keys of a tenant being
 // deleted.
 func KeyRevocation(aiTenant string) string {

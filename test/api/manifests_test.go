@@ -97,9 +97,6 @@ spec:
   targetModel: gpt-4o
   endpoint: api.openai.com
   credentialRef: {name: openai}
-  port: 8443
-  tls: true
-  pathPrefix: /openai
 status:
   observedGeneration: 1
   phase: Ready

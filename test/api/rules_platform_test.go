@@ -16,7 +16,7 @@ func externalModelRules() []rule {
 	return []rule{
 		{
 			kind: externalModel, name: "spec must be there", field: "spec", root: true,
-			accepts: []any{y(`{provider: custom, targetModel: m, endpoint: models.example.com, credentialRef: {name: s}}`)},
+			accepts: []any{y(`{provider: custom, targetModel: m, endpoint: localhost, credentialRef: {name: s}}`)},
 			refuses: []any{absent{}},
 			message: "spec is required: set spec.provider, spec.targetModel, spec.endpoint and spec.credentialRef",
 		},
@@ -28,39 +28,9 @@ func externalModelRules() []rule {
 		},
 		{
 			kind: externalModel, name: "endpoint is a host name", field: "spec.endpoint", covers: []string{"pattern"},
-			accepts: []any{"api.openai.com", "API.Example.com", "a.b"},
-			refuses: []any{"https://api.openai.com", "api.openai.com:443", "api.openai.com/v1", "-a.com", "a..b", "a b", "[::1]", "api.openai.com."},
+			accepts: []any{"api.openai.com", "API.Example.com", "host", "203.0.113.7"},
+			refuses: []any{"https://api.openai.com", "api.openai.com:443", "api.openai.com/v1", "-a.com", "a..b", "a b"},
 			message: "spec.endpoint in body should match '" + hostname + "*$'",
-		},
-		{
-			kind: externalModel, name: "endpoint is no IP address", field: "spec.endpoint",
-			accepts: []any{"10.example.com", "api.x0x10.com", "1.2.3.4.example.com"},
-			refuses: []any{"203.0.113.7", "127.1", "0x7f000001", "0X7F.1", "2130706433", "0177.0.0.1", "a.0x"},
-			message: "endpoint must be a host name, not an IP address: name the provider's host",
-		},
-		{
-			kind: externalModel, name: "endpoint has at least two labels", field: "spec.endpoint",
-			accepts: []any{"example.com"},
-			refuses: []any{"host"},
-			message: "endpoint must have at least two labels: a single one is a name inside of the cluster",
-		},
-		{
-			kind: externalModel, name: "endpoint leads out of the cluster", field: "spec.endpoint",
-			accepts: []any{"local.example.com", "api.mylocal", "svc.example.com"},
-			refuses: []any{"a.localhost", "printer.local", "minio.storage.svc", "minio.storage.svc.cluster.local", "metadata.google.internal", "A.LocalHost"},
-			message: "endpoint must not end in localhost, local, svc or internal: such names lead into the cluster or to its nodes",
-		},
-		{
-			kind: externalModel, name: "pathPrefix is a path", field: "spec.pathPrefix", covers: []string{"pattern"},
-			accepts: []any{"/", "/openai", "/v1/", "/a-b_c.d~e/F", absent{}},
-			refuses: []any{"openai", "//", "/a//b", "/a?b", "/a b", "/a%2fb", "/a\n"},
-			message: "spec.pathPrefix in body should match '^/([A-Za-z0-9._~\\-]+(/[A-Za-z0-9._~\\-]+)*/?)?$'",
-		},
-		{
-			kind: externalModel, name: "pathPrefix does not go up", field: "spec.pathPrefix",
-			accepts: []any{"/...", "/a/.b/c.", "/..a"},
-			refuses: []any{"/..", "/a/../b", "/.", "/a/./"},
-			message: "pathPrefix must not have a segment that is . or ..",
 		},
 	}
 }

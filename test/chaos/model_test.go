@@ -6,7 +6,6 @@ package chaos
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"slices"
 
 	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
 	"github.com/opendatahub-io/maas-operator/test/stage"
@@ -85,27 +84,7 @@ func rolesOf(tenant string) []ref {
 	}
 }
 
-// telemetryOf is what labels metrics for a tenant that has not switched that off.
-func telemetryOf(tenant string) []ref {
-	s := suffixOf(tenant)
-	return []ref{
-		{"TelemetryPolicy", stage.GatewayNamespace, "maas-telemetry" + s},
-		{"Telemetry", stage.GatewayNamespace, "latency-per-subscription" + s},
-	}
-}
-
-// partsOf are all objects that a tenant may have, of which those of one that is settled
-// are wantedOf.
-func partsOf(tenant string) []ref {
-	return slices.Concat(guardsOf(tenant), servicesOf(tenant), telemetryOf(tenant))
-}
-
-func wantedOf(tenant string, config *v1alpha1.MaasTenantConfig) []ref {
-	if t := config.Spec.Telemetry; t != nil && t.Enabled != nil && !*t.Enabled {
-		return append(guardsOf(tenant), servicesOf(tenant)...)
-	}
-	return partsOf(tenant)
-}
+func partsOf(tenant string) []ref { return append(guardsOf(tenant), servicesOf(tenant)...) }
 
 // homeRefs are the namespace and the settings of a tenant.
 func homeRefs(tenant string) []ref {

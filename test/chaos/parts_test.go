@@ -110,7 +110,7 @@ func alter(o *unstructured.Unstructured) {
 		set([]any{map[string]any{"kind": "User", "apiGroup": rbacv1.GroupName, "name": marker}}, "subjects")
 	case cronJobKind:
 		set("7 7 7 7 *", "spec", "schedule")
-	case routeKind, authKind, limitKind, "TelemetryPolicy":
+	case routeKind, authKind, limitKind:
 		set(marker, "spec", "targetRef", "name")
 		if parents, found, _ := unstructured.NestedSlice(o.Object, "spec", "parentRefs"); found && len(parents) > 0 {
 			unstructured.RemoveNestedField(o.Object, "spec", "targetRef")
@@ -121,8 +121,6 @@ func alter(o *unstructured.Unstructured) {
 		}
 	case destinationKind:
 		set(marker, "spec", "host")
-	case "Telemetry":
-		set(marker, "spec", "selector", "matchLabels", "gateway.networking.k8s.io/gateway-name")
 	case certificateKind:
 		set(marker, "spec", "secretName")
 	case policyKind:

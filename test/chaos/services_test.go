@@ -36,10 +36,10 @@ func (j *judgement) services(t *v1alpha1.AITenant, config *v1alpha1.MaasTenantCo
 		j.allow(partsOf(t.Name)...) // It is nowhere yet.
 		return
 	case !j.gateways[p.placed]:
-		j.allow(append(servicesOf(t.Name), telemetryOf(t.Name)...)...)
+		j.allow(servicesOf(t.Name)...)
 		want, phases = "False GatewayNotReady", append(phases, v1alpha1.TenantPhasePending)
 	default:
-		j.require(wantedOf(t.Name, config)...)
+		j.require(partsOf(t.Name)...)
 		j.contents(t, config, p.placed)
 		j.inventory(t.Name, config)
 		if !j.anyOptedOut(t.Name) {
@@ -61,7 +61,7 @@ func (j *judgement) inventory(tenant string, config *v1alpha1.MaasTenantConfig) 
 	for _, e := range config.Status.Inventory {
 		recorded[ref{e.Kind, e.Namespace, e.Name}] = true
 	}
-	for _, r := range wantedOf(tenant, config) {
+	for _, r := range partsOf(tenant) {
 		if !recorded[r] {
 			j.differ("%s is not on the inventory of %s", r, tenant)
 		}

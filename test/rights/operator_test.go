@@ -19,12 +19,8 @@ import (
 	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
 	"github.com/opendatahub-io/maas-operator/internal/desired"
 	"github.com/opendatahub-io/maas-operator/internal/desired/access"
-	"github.com/opendatahub-io/maas-operator/internal/desired/monitoring"
-	"github.com/opendatahub-io/maas-operator/internal/desired/payload"
 	"github.com/opendatahub-io/maas-operator/internal/desired/platform"
-	"github.com/opendatahub-io/maas-operator/internal/desired/telemetry"
 	"github.com/opendatahub-io/maas-operator/internal/desired/tenant"
-	"github.com/opendatahub-io/maas-operator/internal/desired/usage"
 	"github.com/opendatahub-io/maas-operator/internal/images"
 	"github.com/opendatahub-io/maas-operator/internal/render"
 	"github.com/opendatahub-io/maas-operator/internal/tenancy"
@@ -62,18 +58,11 @@ func requested(t *testing.T, on string) []render.Request {
 	t.Helper()
 	shared, err := platform.Build(platform.Input{
 		Platform: on, ControllerNamespace: ctrl, InfraNamespace: infra, GatewayNamespace: gateway, MonitoringNamespace: ctrl,
-		PayloadProcessing: true,
 	})
 	if err != nil {
 		t.Fatalf("platform.Build() error = %v", err)
 	}
-	monitored, err := monitoring.Build(monitoring.Input{
-		Platform: on, ControllerNamespace: ctrl, InfraNamespace: infra, GatewayNamespace: gateway, MonitoringNamespace: ctrl,
-	})
-	if err != nil {
-		t.Fatalf("monitoring.Build() error = %v", err)
-	}
-	requests := slices.Concat(shared.Requests, monitored.Requests)
+	requests := shared.Requests
 	settings := tenant.Settings{
 		Platform: on, ControllerNamespace: ctrl, InfraNamespace: infra, AITenantNamespace: tenants, MonitoringNamespace: ctrl,
 		Access: access.Settings{InfraNamespace: infra, Audience: "https://kubernetes.default.svc"},
@@ -89,26 +78,11 @@ func requested(t *testing.T, on string) []render.Request {
 		if err != nil {
 			t.Fatalf("tenant.Build() error = %v", err)
 		}
-		requests = slices.Concat(requests, out.Guard, out.Workload, addOns(t, contextOf(name), config, settings),
+		requests = slices.Concat(requests, out.Guard, out.Workload,
 			tenant.AdminRoles(tenant.RolesInput{AITenant: ait, TenantNamespace: config.Namespace}),
 			[]render.Request{tenant.RevocationJob(tenant.JobInput{AITenant: ait, UID: "uid", Tenant: contextOf(name), Settings: settings})})
 	}
 	return requests
-}
-
-// addOns are the objects of a tenant that it works without.
-func addOns(t *testing.T, of tenancy.Context, config *v1alpha1.MaasTenantConfig, settings tenant.Settings) []render.Request {
-	t.Helper()
-	labels := tenant.Labels(of, config.Namespace)
-	metrics, err := telemetry.Build(telemetry.Input{Tenant: of, Labels: labels})
-	if err != nil {
-		t.Fatalf("telemetry.Build() error = %v", err)
-	}
-	scaled := config.DeepCopy()
-	scaled.Spec.PayloadProcessing = &v1alpha1.PayloadProcessingConfig{Autoscaling: &v1alpha1.PayloadAutoscalingConfig{}}
-	out := payload.Build(payload.Input{Config: scaled, Tenant: of, Labels: labels, Settings: settings.Payload()})
-	logs := usage.TenantFilter(usage.TenantInput{Tenant: of, Labels: labels, MonitoringNamespace: "monitoring"})
-	return slices.Concat(metrics, out.Requests, []render.Request{out.Filter, logs})
 }
 
 // rendered are the objects of an installation in the order they are applied in. No
@@ -258,7 +232,7 @@ func TestNothingRenderedIsLeftOut(t *testing.T) {
 		}
 	}
 	for _, component := range desired.Table() {
-		model := strings.HasPrefix(string(component.ID), "model/") || strings.HasPrefix(string(component.ID), "external/")
+		model := strings.HasPrefix(string(component.ID), "model/")
 		if model && !shown[component.GVK.String()] || !model && !ids[component.ID] {
 			t.Errorf("no test of rights sees an object of template %s", component.ID)
 		}

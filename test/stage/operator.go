@@ -79,7 +79,7 @@ func chosen(o Options) []string {
 	if o.Tenants {
 		return nil
 	}
-	return []string{"--controllers=*,-platform,-aitenant,-tenantconfig,-externalmodel"}
+	return []string{"--controllers=*,-platform,-aitenant,-tenantconfig"}
 }
 
 // Configure adds arguments from the next start on; of two the last counts.

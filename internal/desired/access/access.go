@@ -89,10 +89,6 @@ func nobodyPredicate() (string, error) {
 	return "(" + celtext.Not(asked) + " && (" + callerid.Nobody + "))", nil
 }
 
-// Inference is the predicate that holds for requests that are not for maas-api itself,
-// of the attributes that the gateway's filter and its proxy have in common.
-func Inference() (string, error) { return inferencePredicate() }
-
 // inferencePredicate holds for requests that are not for maas-api itself. It looks
 // at the path without the query: in request.path a query could pass for a path, or
 // keep a path from being known. A path stands for what is below it, not for others

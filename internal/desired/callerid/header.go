@@ -30,9 +30,6 @@ const (
 	misspeltSubscription = `(?i)^x(_maas[-_]|-maas_)subscription$`
 )
 
-// SubscriptionHeader is the header by which a gateway tells whose quota a request uses.
-const SubscriptionHeader = headerSubscription
-
 // Headers are those that tell who calls, sorted by name. The names are in lower
 // case: the gateway's filter compares them letter by letter with what HTTP/2 carries,
 // and would send another spelling beside the client's header instead of replacing it.

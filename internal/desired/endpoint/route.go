@@ -57,6 +57,10 @@ func PickRoute(routes []gwapiv1.HTTPRoute, gateway types.NamespacedName) (Route,
 	}), true
 }
 
+// ExternalRouteName is the name of the HTTPRoute made for an ExternalModel of this
+// operator's own API group. The prefix keeps it apart from routes of the other one.
+func ExternalRouteName(externalModel string) string { return "maas-" + externalModel }
+
 // rank orders routes by how well they serve; smaller is better.
 func (r Route) rank() int {
 	rank := 0

@@ -32,7 +32,7 @@ const (
 )
 
 func input(on string) platform.Input {
-	return platform.Input{Platform: on, ControllerNamespace: ctrl, InfraNamespace: infra, GatewayNamespace: gateway, MonitoringNamespace: mon, PayloadProcessing: true}
+	return platform.Input{Platform: on, ControllerNamespace: ctrl, InfraNamespace: infra, GatewayNamespace: gateway, MonitoringNamespace: mon}
 }
 
 // configured is the input with a Config whose spec is given as YAML.

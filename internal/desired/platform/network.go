@@ -74,7 +74,7 @@ func egress(in Input) ([]render.Request, []string, error) {
 	m := meta("maas-api-egress-restrict", in.InfraNamespace, v1alpha1.ComponentAPI)
 	v := values.MaaSAPIEgress{Meta: m, Pods: map[string]string{v1alpha1.LabelName: v1alpha1.NameMaaSAPI, v1alpha1.LabelPartOf: v1alpha1.PartOfMaaS}}
 	if len(spec.NetworkPolicyEgressRules) == 0 {
-		v.Defaults = []values.EgressDefaults{DNS(in.Platform)}
+		v.Defaults = []values.EgressDefaults{dns(in.Platform)}
 	}
 	rules, err := ruleText(slices.Concat(spec.NetworkPolicyEgressRules, spec.NetworkPolicyAdditionalEgressRules))
 	if err != nil {
@@ -84,8 +84,7 @@ func egress(in Input) ([]render.Request, []string, error) {
 	return []render.Request{request(RestrictEgressTemplate, m, v)}, nil, nil
 }
 
-// DNS says where the DNS of a cluster is.
-func DNS(platform string) values.EgressDefaults {
+func dns(platform string) values.EgressDefaults {
 	if platform == OpenShift {
 		return values.EgressDefaults{
 			DNSNamespace: "openshift-dns",

@@ -22,7 +22,6 @@ const (
 // Ids of the templates of the shared objects.
 const (
 	ClusterRoleTemplate           render.ID = "platform/clusterrole-maas-api"
-	PayloadReaderTemplate         render.ID = "platform/clusterrole-payload-processing-reader"
 	CleanupServiceAccountTemplate render.ID = "platform/serviceaccount-maas-api-cleanup"
 	AllowGatewayTemplate          render.ID = "platform/networkpolicy-maas-api-allow-gateway"
 	AllowAuthorinoTemplate        render.ID = "platform/networkpolicy-maas-authorino-allow"
@@ -49,8 +48,6 @@ type Input struct {
 	ControllerNamespace, InfraNamespace, GatewayNamespace string
 	// MonitoringNamespace is where metrics are read from; empty means nowhere.
 	MonitoringNamespace string
-	// PayloadProcessing holds when an image for payload processing is configured.
-	PayloadProcessing bool
 	// AuthorinoNamespaces are those Authorino may run in; empty means
 	// [DefaultAuthorinoNamespaces].
 	AuthorinoNamespaces []string
@@ -88,15 +85,10 @@ func Build(in Input) (Output, error) {
 func access(in Input) []render.Request {
 	role := meta("maas-api", "", v1alpha1.ComponentAPI)
 	account := meta(tenancy.CleanupServiceAccount, in.InfraNamespace, tenancy.ComponentKeyCleanup)
-	requests := []render.Request{
+	return []render.Request{
 		request(ClusterRoleTemplate, role, values.MaaSAPIClusterRole{Meta: role, ReadsTLSProfile: in.Platform == OpenShift}),
 		request(CleanupServiceAccountTemplate, account, values.KeyCleanupServiceAccount{Meta: account}),
 	}
-	if in.PayloadProcessing {
-		reader := meta(tenancy.PayloadReaderRole, "", v1alpha1.NamePayloadProcessing)
-		requests = append(requests, request(PayloadReaderTemplate, reader, values.PayloadReader{Meta: reader}))
-	}
-	return requests
 }
 
 func request(id render.ID, m values.Meta, v any) render.Request {

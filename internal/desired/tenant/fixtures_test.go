@@ -4,7 +4,6 @@
 package tenant_test
 
 import (
-	"slices"
 	"strings"
 	"testing"
 
@@ -16,10 +15,7 @@ import (
 	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
 	"github.com/opendatahub-io/maas-operator/internal/desired/access"
 	"github.com/opendatahub-io/maas-operator/internal/desired/opening"
-	"github.com/opendatahub-io/maas-operator/internal/desired/payload"
-	"github.com/opendatahub-io/maas-operator/internal/desired/telemetry"
 	"github.com/opendatahub-io/maas-operator/internal/desired/tenant"
-	"github.com/opendatahub-io/maas-operator/internal/desired/usage"
 	"github.com/opendatahub-io/maas-operator/internal/render"
 	"github.com/opendatahub-io/maas-operator/internal/tenancy"
 	"github.com/opendatahub-io/maas-operator/test/parts"
@@ -78,23 +74,7 @@ func requests(tb testing.TB, in tenant.Input) []render.Request {
 	all := append([]render.Request{}, out.Guard...)
 	all = append(all, out.Workload...)
 	all = append(all, tenant.AdminRoles(tenant.RolesInput{AITenant: aiTenant(in.Tenant.Name), TenantNamespace: in.Config.Namespace})...)
-	all = append(all, addOns(tb, in)...)
 	return append(all, revocation(in))
-}
-
-// addOns are the objects of a tenant that it works without.
-func addOns(tb testing.TB, in tenant.Input) []render.Request {
-	tb.Helper()
-	labels := tenant.Labels(in.Tenant, in.Config.Namespace)
-	metrics, err := telemetry.Build(telemetry.Input{Tenant: in.Tenant, Spec: in.Config.Spec.Telemetry, Labels: labels})
-	if err != nil {
-		tb.Fatalf("telemetry.Build() error = %v", err)
-	}
-	config := in.Config.DeepCopy()
-	config.Spec.PayloadProcessing = &v1alpha1.PayloadProcessingConfig{Autoscaling: &v1alpha1.PayloadAutoscalingConfig{}}
-	out := payload.Build(payload.Input{Config: config, Tenant: in.Tenant, Labels: labels, Settings: in.Settings.Payload()})
-	logs := usage.TenantFilter(usage.TenantInput{Tenant: in.Tenant, Labels: labels, MonitoringNamespace: "monitoring"})
-	return slices.Concat(metrics, out.Requests, []render.Request{out.Filter, logs})
 }
 
 func revocation(in tenant.Input) render.Request {

@@ -22,13 +22,10 @@ import (
 )
 
 // limits are the lengths of names by kind, where they are not 63: controllers append
-// to the names of some, and those of others are no labels.
+// to the names of some, and those of roles are no labels.
 func limits() map[string]int {
-	others := validation.DNS1123SubdomainMaxLength
-	return map[string]int{
-		"CronJob": 52, "Job": 57, "Role": others, "RoleBinding": others, "ClusterRoleBinding": others,
-		"ConfigMap": others, "EnvoyFilter": others, "Telemetry": others, "TelemetryPolicy": others,
-	}
+	roles := validation.DNS1123SubdomainMaxLength
+	return map[string]int{"CronJob": 52, "Job": 57, "Role": roles, "RoleBinding": roles, "ClusterRoleBinding": roles}
 }
 
 // hostile are names of tenants that look like parts of other names.

@@ -7,7 +7,6 @@ import (
 	"strconv"
 
 	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
-	"github.com/opendatahub-io/maas-operator/internal/desired/payload"
 	"github.com/opendatahub-io/maas-operator/templates/values"
 )
 
@@ -96,11 +95,4 @@ func replicas(config *v1alpha1.MaasTenantConfig) (int64, []Warning) {
 		}}
 	}
 	return n, nil
-}
-
-// Payload are the settings of payload processing.
-func (s Settings) Payload() payload.Settings {
-	return payload.Settings{
-		OpenShift: s.Platform == OpenShift, InfraNamespace: s.InfraNamespace, MonitoringNamespace: s.MonitoringNamespace, RunAsUser: s.runAsUser(),
-	}
 }

@@ -76,7 +76,7 @@ var _ = Describe("pruning", Ordered, func() {
 			},
 			"telemetry": {
 				on: settings(func(s *v1alpha1.MaasTenantConfigSpec) {
-					s.Telemetry = &v1alpha1.TenantTelemetryConfig{Enabled: new(false)}
+					s.Telemetry = &v1alpha1.TenantTelemetryConfig{Enabled: new(true)}
 				}),
 				off: settings(func(s *v1alpha1.MaasTenantConfigSpec) { s.Telemetry = nil }),
 			},

@@ -47,7 +47,6 @@ var _ = Describe("what runs for a tenant", Ordered, func() {
 				"Deployment " + infra + "/maas-api", "Service " + infra + "/maas-api", "HTTPRoute " + infra + "/maas-api-route", "CronJob " + infra + "/maas-api-key-cleanup",
 				"AuthPolicy " + infra + "/maas-api-auth-policy", "AuthPolicy openshift-ingress/gateway-default-auth",
 				"TokenRateLimitPolicy openshift-ingress/gateway-default-deny", "DestinationRule openshift-ingress/maas-api-backend-tls",
-				"TelemetryPolicy openshift-ingress/maas-telemetry", "Telemetry openshift-ingress/latency-per-subscription",
 			} {
 				Expect(names).To(ContainElement(t.suffixed(name)))
 			}

@@ -25,7 +25,6 @@ type input struct {
 	GatewayNamespace    string           `json:"gatewayNamespace"`
 	MonitoringNamespace string           `json:"monitoringNamespace"`
 	AuthorinoNamespaces []string         `json:"authorinoNamespaces"`
-	PayloadProcessing   bool             `json:"payloadProcessing"`
 }
 
 func load(t *testing.T, file, on string) platform.Input {
@@ -34,7 +33,6 @@ func load(t *testing.T, file, on string) platform.Input {
 	return platform.Input{
 		Config: in.Config, Platform: on, ControllerNamespace: in.ControllerNamespace, InfraNamespace: in.InfraNamespace,
 		GatewayNamespace: in.GatewayNamespace, MonitoringNamespace: in.MonitoringNamespace, AuthorinoNamespaces: in.AuthorinoNamespaces,
-		PayloadProcessing: in.PayloadProcessing,
 	}
 }
 
