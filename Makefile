@@ -29,6 +29,9 @@ PKG ?= ./...
 BENCH ?=
 BENCH_OUT ?=
 BENCH_FLAGS ?=
+# RERUN=3 lets "test" and "test-engines" run packages that failed, up to three, once
+# more by themselves; those that pass then are named as flaky.
+RERUN ?= 0
 # TEST_LONG_FRACTION=10 runs "test-long" and "fuzz" with a tenth of the counts.
 TEST_LONG_FRACTION ?= 1
 
@@ -229,7 +232,7 @@ verify: $(KUSTOMIZE) ## Check that generated files are current, manifests build 
 
 .PHONY: test
 test: $(TOOLS)/testreport $(PROMTOOLS) controlplane crds postgres gateway ## Run the quick suites, those on the control plane included
-	@hack/test.sh $(RACE) $(PKG) | $(TESTREPORT)
+	@RERUN=$(RERUN) hack/test.sh $(RACE) $(PKG) | $(TESTREPORT)
 
 .PHONY: test-rules
 test-rules: $(TOOLS)/testreport $(PROMTOOLS) crds ## Run only those of alerts, dashboards and monitors, with promtool
@@ -237,7 +240,7 @@ test-rules: $(TOOLS)/testreport $(PROMTOOLS) crds ## Run only those of alerts, d
 
 .PHONY: test-engines
 test-engines: $(TOOLS)/testreport build devstack controlplane crds postgres gateway sim engines ## Run the suites with programs of others and the longest from outside: models, databases that fail, tenants, engines of the gateway; OLM follows
-	@hack/test.sh engines | $(TESTREPORT)
+	@RERUN=$(RERUN) hack/test.sh engines | $(TESTREPORT)
 
 .PHONY: test-enforcement
 test-enforcement: $(TOOLS)/testreport build controlplane crds postgres gateway sim engines ## Run only those of them where the real engines of the gateway carry out policies

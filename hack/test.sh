@@ -7,17 +7,39 @@
 # of others, see below. Writes the events of "go test -json" to standard output,
 # for testreport.
 #
+# With RERUN=N, packages whose tests failed run once more, one at a time and with
+# nothing beside them, when there are at most N in all; testreport names those that
+# pass then as flaky. What does not compile is not run again.
+#
 # Usage: hack/test.sh [-race] PACKAGE... | hack/test.sh engines | hack/test.sh enforcement
 set -euo pipefail
 
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 status=0
+rerun=${RERUN:-0}
+events=$(mktemp)
+trap 'rm -f "${events}"' EXIT
+
+# failed prints the packages that failed, one to a line.
+failed() { sed -nE '/"Test":/!s/^\{.*"Action":"fail","Package":"([^"]+)".*/\1/p' "${events}"; }
 
 # packages N runs the tests of packages, N at a time: most of them start a control
 # plane. Suites keep no state between runs, but their servers read files that go's
 # test cache does not know of: -count=1.
-packages() { go test -mod=readonly -json -count=1 -p "$1" -timeout "${timeout}" "${@:2}" || status=$?; }
+packages() {
+	local code=0 again flags=()
+	for arg in "${@:2}"; do
+		[[ ${arg} != -* ]] || flags+=("${arg}")
+	done
+	go test -mod=readonly -json -count=1 -p "$1" -timeout "${timeout}" "${@:2}" | tee "${events}" || code=$?
+	mapfile -t again < <(failed)
+	if ((code != 0 && ${#again[@]} > 0 && ${#again[@]} <= rerun)) && ! grep -q '"FailedBuild":' "${events}"; then
+		rerun=$((rerun - ${#again[@]})) code=0
+		go test -mod=readonly -json -count=1 -p 1 -timeout "${timeout}" "${flags[@]}" "${again[@]}" || code=$?
+	fi
+	((code == 0)) || status=${code}
+}
 
 # For a package. To miss each rule of the generated policies takes 20 minutes on two
 # cores to themselves, and much longer on busy ones.

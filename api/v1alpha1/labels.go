@@ -105,6 +105,10 @@ const (
 // FieldOwner is the field manager of everything the operator applies.
 const FieldOwner = "maas-controller"
 
+// FieldOwnerNudge is the field manager of AnnotationNudgedAt, which is no part of what
+// the operator applies.
+const FieldOwnerNudge = "maas-controller-nudge"
+
 // Annotations users may set.
 const (
 	// AnnotationManaged: when exactly "false" on a generated object, makes the operator
@@ -195,6 +199,10 @@ const (
 	// operator has let lead somewhere, once its policies were enforced; "none" before. On
 	// one with another UID, out of a backup for example, it means the same as none.
 	AnnotationOpenedRoute = "maas.opendatahub.io/opened-route"
+	// AnnotationNudgedAt: on a generated HTTPRoute: when the operator last gave Kuadrant a
+	// reason to judge all policies, because some were not enforced for long. Nothing reads
+	// it.
+	AnnotationNudgedAt = "maas.opendatahub.io/nudged-at"
 	// AnnotationDeprecatedBy: on a migrated Tenant: the kind that replaces it.
 	AnnotationDeprecatedBy = "maas.opendatahub.io/deprecated-by"
 	// AnnotationMigratedTo: on a migrated Tenant: the name of what replaces it.

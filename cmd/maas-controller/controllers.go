@@ -16,6 +16,7 @@ import (
 	"github.com/opendatahub-io/maas-operator/controllers/externalmodel"
 	"github.com/opendatahub-io/maas-operator/controllers/modelpolicy"
 	"github.com/opendatahub-io/maas-operator/controllers/modelref"
+	"github.com/opendatahub-io/maas-operator/controllers/nudge"
 	"github.com/opendatahub-io/maas-operator/controllers/priority"
 	"github.com/opendatahub-io/maas-operator/controllers/subscription"
 	"github.com/opendatahub-io/maas-operator/internal/apply"
@@ -96,6 +97,10 @@ func modelControllers() []controller {
 		{name: "priority", setUp: func(_ context.Context, mgr ctrl.Manager, d dependencies) error {
 			r := &priority.Reconciler{Client: mgr.GetClient(), Tenants: d.tenants, Metrics: d.metrics}
 			return r.SetupWithManager(mgr)
+		}},
+		{name: "nudge", setUp: func(ctx context.Context, mgr ctrl.Manager, d dependencies) error {
+			r := &nudge.Reconciler{Client: mgr.GetClient(), APIs: d.apis, Clock: clock.RealClock{}, Metrics: d.metrics}
+			return r.SetupWithManager(ctx, mgr)
 		}},
 	}
 }

@@ -105,6 +105,7 @@ var _ = Describe("The status of a contributor", func() {
 		sub.Spec.ModelRefs[0].TokenRateLimits[0].Limit = 77
 		Expect(suite.Admin.Patch(ctx, sub, client.MergeFrom(before))).To(Succeed())
 		Eventually(suite.kuadrant.Held).Should(ContainElement(ContainSubstring(m.namespace)))
+		Eventually(phaseOf(ctx, sub)).Should(Equal(v1alpha1.PhaseDegraded))
 		Consistently(phaseOf(ctx, sub)).Should(Equal(v1alpha1.PhaseDegraded))
 		Expect(sub.Status.TokenRateLimitStatuses).To(HaveExactElements(And(HaveField("Ready", true), HaveField("Reason", v1alpha1.ReasonAccepted), HaveField("Message", ContainSubstring("former limits")))))
 		Expect(phaseOf(ctx, other)()).To(Equal(v1alpha1.PhaseActive), "what was enforced stays so while others change")

@@ -16,7 +16,7 @@ import (
 )
 
 func TestModelPolicies(t *testing.T) {
-	rig.Specs(t, "policies of a model on a real API server", 10*time.Second)
+	rig.Specs(t, "policies of a model on a real API server", 20*time.Second)
 }
 
 // Fixed names of the suite.

@@ -46,8 +46,7 @@ var _ = Describe("an installation", func() {
 			v1alpha1.InventoryEntry{Group: "rbac.authorization.k8s.io", Kind: "ClusterRole", Name: "maas-api"},
 		))
 
-		mark, err := suite.Env.Audit().Mark()
-		Expect(err).NotTo(HaveOccurred())
+		mark := audit.Now()
 		annotate(ctx, "somebody", "looks") // Wakes the controller up.
 		Consistently(func() ([]audit.Event, error) {
 			return suite.Env.Audit().After(mark, byOperator, audit.IsWrite(), audit.Not(audit.IsEvent()))

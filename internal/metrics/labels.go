@@ -23,7 +23,7 @@ type LabelValue struct{ Value, Meaning string }
 // Labels describes every label of [Families].
 func Labels() []Label {
 	return []Label{
-		{labelController, "", "The controller, under its name in the metrics of controller-runtime. Two of them look after a MaaSModelRef, `modelref` after its status and `modelpolicy` after its policies; `priority` compares all subscriptions of a namespace at once.", nil},
+		{labelController, "", "The controller, under its name in the metrics of controller-runtime. Two of them look after a MaaSModelRef, `modelref` after its status and `modelpolicy` after its policies; `priority` compares all subscriptions of a namespace at once, and `nudge` looks at all generated policies.", nil},
 		{labelKind, "", "The kind of the objects.", nil},
 		{labelOutcome, reconcileTotal, "What a reconcile came to.", []LabelValue{
 			{string(Success), "The object is as it should be."},

@@ -85,8 +85,7 @@ var _ = Describe("The AuthPolicy of a model", func() {
 		Eventually(w.phase(policy)).Should(Equal(v1alpha1.PhaseActive))
 		Eventually(w.modelVerdict(model, v1alpha1.ConditionPoliciesApplied)).Should(HavePrefix("True/"))
 		Eventually(w.modelVerdict(model, v1alpha1.ConditionGovernanceAttached)).Should(HavePrefix("False/"))
-		mark, err := on.Env.Audit().Mark()
-		Expect(err).NotTo(HaveOccurred())
+		mark := audit.Now()
 		w.edit(policy, func() { policy.Labels = map[string]string{"touched": "true"} })
 		Consistently(func() []audit.Event {
 			events, err := on.Env.Audit().After(mark, audit.ByUser(testenv.OperatorUser), audit.IsWrite())

@@ -106,8 +106,7 @@ var _ = Describe("The first status of a subscription", func() {
 	It("tells its identity before any policy names it (A.4, decision 7)", func(ctx SpecContext) {
 		w := newWorld(ctx)
 		model := w.governed("granite")
-		mark, err := on.Env.Audit().Mark()
-		Expect(err).NotTo(HaveOccurred())
+		mark := audit.Now()
 		w.create(w.subscription("gold").Limit(model, 100, "1m").Obj())
 		Eventually(w.limitNames(model)).Should(ConsistOf("tokens-100-per-1m"))
 		events, err := on.Env.Audit().After(mark, audit.ByUser(testenv.OperatorUser), audit.IsWrite(), audit.Succeeded())

@@ -20,6 +20,7 @@ import (
 
 	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
 	"github.com/opendatahub-io/maas-operator/test/internal/enforced"
+	"github.com/opendatahub-io/maas-operator/test/testenv/audit"
 )
 
 const (
@@ -155,8 +156,7 @@ var _ = Describe("The limits of a model", func() {
 	It("are at most six for 500 subscriptions with three sets of rates (A.10)", func(ctx SpecContext) {
 		w := newWorld(ctx)
 		model := w.governed("granite")
-		mark, err := on.Env.Audit().Mark()
-		Expect(err).NotTo(HaveOccurred())
+		mark := audit.Now()
 		const count = 500
 		for i := range count {
 			w.create(w.subscription(fmt.Sprintf("s%03d", i)).Limit(model, int64(100+i%3), "1m").Obj())

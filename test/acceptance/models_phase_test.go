@@ -236,8 +236,7 @@ var _ = Describe("The phase of a model", func() {
 		Eventually(w.modelVerdict(granite, v1alpha1.ConditionPoliciesApplied)).Should(Equal("True/PoliciesApplied"))
 		Eventually(w.modelVerdict(granite, v1alpha1.ConditionGovernanceAttached)).Should(Equal("True/GovernancePaired"))
 		before := w.modelRef(granite).Generation
-		mark, err := on.Env.Audit().Mark()
-		Expect(err).NotTo(HaveOccurred())
+		mark := audit.Now()
 
 		ref, server := w.modelRef(granite), builder.ModelServer(w.namespace, "granite")
 		w.edit(ref, func() { ref.Labels = map[string]string{"team": "a"} })

@@ -89,10 +89,7 @@ func (k *killer) await(ctx context.Context, how *kill) error {
 		return pause(ctx, how.delay)
 	}
 	const poll = 3 * time.Millisecond
-	mark, err := k.audit.Mark()
-	if err != nil {
-		return err
-	}
+	mark := audit.Now()
 	for end := time.Now().Add(how.delay); time.Now().Before(end); {
 		writes, err := k.audit.After(mark, audit.ByUser(testenv.OperatorUser), audit.IsWrite(), audit.Not(audit.IsEvent()))
 		if err != nil || len(writes) >= how.writes {

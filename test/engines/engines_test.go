@@ -13,7 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/wait"
@@ -24,7 +23,6 @@ import (
 	"github.com/opendatahub-io/maas-operator/test/engines"
 	"github.com/opendatahub-io/maas-operator/test/standins"
 	"github.com/opendatahub-io/maas-operator/test/standins/gateway"
-	"github.com/opendatahub-io/maas-operator/test/standins/status"
 	"github.com/opendatahub-io/maas-operator/test/testenv"
 )
 
@@ -94,11 +92,7 @@ func (s *site) policy(version, kind string, spec map[string]any) *unstructured.U
 func (s *site) awaitEnforced(ctx context.Context, t *testing.T, policy *unstructured.Unstructured) {
 	t.Helper()
 	err := wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, 3*eventually, true, func(ctx context.Context) (bool, error) {
-		if err := s.admin.Get(ctx, client.ObjectKeyFromObject(policy), policy); err != nil {
-			return false, err
-		}
-		conditions, err := status.Conditions(policy)
-		return meta.IsStatusConditionTrue(conditions, "Enforced"), err
+		return s.enforced(ctx, policy)
 	})
 	if err != nil {
 		t.Errorf("%s is not enforced: %v: %v", policy.GetKind(), err, policy.Object["status"])

@@ -17,6 +17,7 @@ import (
 
 	"github.com/opendatahub-io/maas-operator/test/builder"
 	"github.com/opendatahub-io/maas-operator/test/service"
+	"github.com/opendatahub-io/maas-operator/test/testenv/audit"
 )
 
 const tenantsPath = "/v1/tenants"
@@ -99,7 +100,7 @@ var _ = Describe("The list of tenants", Ordered, func() {
 	It("sends no API key to the API server (fixed)", func(ctx SpecContext) {
 		owner, _ := member()
 		key := newKey(ctx, owner)
-		mark := must(on.Env.Audit().Mark())
+		mark := audit.Now()
 		Expect(get(ctx, api.Client().Bearer(key.Key), tenantsPath)).To(answer(http.StatusUnauthorized, "Invalid token"))
 		Expect(tokenReviews(mark)).To(BeEmpty())
 	})

@@ -89,6 +89,8 @@ func picture(objects []unstructured.Unstructured) map[string]string {
 		unstructured.RemoveNestedField(o.Object, "metadata", "annotations", "deployment.kubernetes.io/revision")
 		// This names the object's own UID once it leads somewhere, which its rules tell, too.
 		unstructured.RemoveNestedField(o.Object, "metadata", "annotations", v1alpha1.AnnotationOpenedRoute)
+		// This tells the time when Kuadrant kept policies waiting.
+		unstructured.RemoveNestedField(o.Object, "metadata", "annotations", v1alpha1.AnnotationNudgedAt)
 		unstructured.RemoveNestedField(o.Object, "spec", "clusterIP")
 		unstructured.RemoveNestedField(o.Object, "spec", "clusterIPs")
 		content, err := json.Marshal(o.Object)

@@ -6,7 +6,8 @@
 // whole output of what failed, and a last line "N passed, N failed" that counts
 // leaf tests and Ginkgo specs. It owns that presentation only: it starts no
 // tests, and it must not turn a failure, a crash or a cut-off stream into
-// success.
+// success. A package that failed and runs again later in the stream counts as it
+// ended last; one that passes then is named as flaky, with what failed before.
 //
 // Usage: go test -json ./... | testreport [-v] [-allow-skips]
 package main

@@ -49,6 +49,7 @@ type pkg struct {
 	tests   map[string]*test
 	outcome string
 	empty   bool // Without test files.
+	before  *pkg // The run that failed, when the package runs again.
 }
 
 // report collects events and prints each package when it ends.
@@ -95,6 +96,8 @@ func (r *report) handle(e event) {
 	}
 	p := r.pkg(e.Package)
 	switch {
+	case e.Action == "start" && p.outcome == "fail":
+		r.packages[e.Package] = &pkg{tests: map[string]*test{}, before: p}
 	case e.Action == "output" && r.verbose:
 		r.print(e.Output)
 		fallthrough
@@ -123,7 +126,7 @@ func (r *report) pkg(name string) *pkg {
 // without a single finished package is a failure: nothing has been shown.
 func (r *report) finish(allowSkips bool) bool {
 	var total tally
-	var ok, failed, empty int
+	var ok, failed, empty, flaky int
 	var skipped []string
 	for _, name := range slices.Sorted(maps.Keys(r.packages)) {
 		p := r.packages[name]
@@ -140,12 +143,16 @@ func (r *report) finish(allowSkips bool) bool {
 		default:
 			failed++
 		}
+		if p.before != nil && p.outcome == "pass" {
+			flaky++
+			r.print("flaky: " + name + ", which passed when it ran again: " + strings.Join(p.before.failures(), ", ") + "\n")
+		}
 	}
 	for _, s := range skipped {
 		r.print("skipped: " + s + "\n")
 	}
 	good := failed == 0 && total.failed == 0 && ok > 0 && (allowSkips || total.skipped == 0)
-	r.print(fmt.Sprintf("packages: %d ok, %d failed, %d without tests; skipped tests: %d\n", ok, failed, empty, total.skipped))
+	r.print(fmt.Sprintf("packages: %d ok, %d of them flaky, %d failed, %d without tests; skipped tests: %d\n", ok, flaky, failed, empty, total.skipped))
 	r.print(fmt.Sprintf("%d passed, %d failed\n", total.passed, total.failed))
 	return good
 }
@@ -215,6 +222,18 @@ func (p *pkg) count() (tally, []string) {
 		sum.failed++
 	}
 	return sum, skipped
+}
+
+// failures are the names of the tests that failed, or were running when the process
+// died.
+func (p *pkg) failures() []string {
+	var names []string
+	for _, name := range slices.Sorted(maps.Keys(p.tests)) {
+		if t := p.tests[name]; !t.parent && (t.outcome == "fail" || t.outcome == "") {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // failedItself says that the package failed or never ended, for example by a

@@ -28,7 +28,7 @@ func TestReport(t *testing.T) {
 {"Action":"pass","Package":"p"}
 `,
 			wantOK: true,
-			want:   "ok  \tp\t0.1s\npackages: 1 ok, 0 failed, 0 without tests; skipped tests: 0\n1 passed, 0 failed\n",
+			want:   "ok  \tp\t0.1s\npackages: 1 ok, 0 of them flaky, 0 failed, 0 without tests; skipped tests: 0\n1 passed, 0 failed\n",
 		},
 		"a failing test shows its output and fails the run": {
 			events: header +
@@ -38,7 +38,41 @@ func TestReport(t *testing.T) {
 {"Action":"output","Package":"p","Output":"FAIL\tp\t0.1s\n"}
 {"Action":"fail","Package":"p"}
 `,
-			want: "    a_test.go:1: boom\nFAIL\tp\t0.1s\npackages: 0 ok, 1 failed, 0 without tests; skipped tests: 0\n1 passed, 1 failed\n",
+			want: "    a_test.go:1: boom\nFAIL\tp\t0.1s\npackages: 0 ok, 0 of them flaky, 1 failed, 0 without tests; skipped tests: 0\n1 passed, 1 failed\n",
+		},
+		"a package that passes when it runs again is named as flaky": {
+			events: header +
+				`{"Action":"fail","Package":"p","Test":"TestA"}
+{"Action":"output","Package":"p","Output":"FAIL\tp\t0.1s\n"}
+{"Action":"fail","Package":"p"}
+{"Action":"start","Package":"p"}
+{"Action":"pass","Package":"p","Test":"TestA"}
+{"Action":"output","Package":"p","Output":"ok  \tp\t0.1s\n"}
+{"Action":"pass","Package":"p"}
+`,
+			wantOK: true,
+			want: "FAIL\tp\t0.1s\nok  \tp\t0.1s\nflaky: p, which passed when it ran again: TestA\n" +
+				"packages: 1 ok, 1 of them flaky, 0 failed, 0 without tests; skipped tests: 0\n1 passed, 0 failed\n",
+		},
+		"a package that fails again fails the run": {
+			events: header +
+				`{"Action":"fail","Package":"p","Test":"TestA"}
+{"Action":"output","Package":"p","Output":"FAIL\tp\t0.1s\n"}
+{"Action":"fail","Package":"p"}
+{"Action":"start","Package":"p"}
+{"Action":"fail","Package":"p","Test":"TestA"}
+{"Action":"output","Package":"p","Output":"FAIL\tp\t0.1s\n"}
+{"Action":"fail","Package":"p"}
+`,
+			want: "FAIL\tp\t0.1s\nFAIL\tp\t0.1s\npackages: 0 ok, 0 of them flaky, 1 failed, 0 without tests; skipped tests: 0\n0 passed, 1 failed\n",
+		},
+		"a package that begins again and never ends fails the run": {
+			events: header +
+				`{"Action":"fail","Package":"p","Test":"TestA"}
+{"Action":"fail","Package":"p"}
+{"Action":"start","Package":"p"}
+`,
+			want: "packages: 0 ok, 0 of them flaky, 1 failed, 0 without tests; skipped tests: 0\n0 passed, 1 failed\n",
 		},
 		"subtests are counted in place of their parent": {
 			events: header +
@@ -50,7 +84,7 @@ func TestReport(t *testing.T) {
 {"Action":"pass","Package":"p"}
 `,
 			wantOK: true,
-			want:   "ok  \tp\t0.1s\npackages: 1 ok, 0 failed, 0 without tests; skipped tests: 0\n2 passed, 0 failed\n",
+			want:   "ok  \tp\t0.1s\npackages: 1 ok, 0 of them flaky, 0 failed, 0 without tests; skipped tests: 0\n2 passed, 0 failed\n",
 		},
 		"specs of a coloured Ginkgo suite are counted in place of its test": {
 			events: header +
@@ -60,7 +94,7 @@ func TestReport(t *testing.T) {
 {"Action":"pass","Package":"p"}
 `,
 			wantOK: true,
-			want:   "ok  \tp\t0.1s\npackages: 1 ok, 0 failed, 0 without tests; skipped tests: 0\n7 passed, 0 failed\n",
+			want:   "ok  \tp\t0.1s\npackages: 1 ok, 0 of them flaky, 0 failed, 0 without tests; skipped tests: 0\n7 passed, 0 failed\n",
 		},
 		"a pending spec fails the run": {
 			events: header +
@@ -69,7 +103,7 @@ func TestReport(t *testing.T) {
 {"Action":"output","Package":"p","Output":"ok  \tp\t0.1s\n"}
 {"Action":"pass","Package":"p"}
 `,
-			want: "ok  \tp\t0.1s\nskipped: p TestSuite\npackages: 1 ok, 0 failed, 0 without tests; skipped tests: 1\n7 passed, 0 failed\n",
+			want: "ok  \tp\t0.1s\nskipped: p TestSuite\npackages: 1 ok, 0 of them flaky, 0 failed, 0 without tests; skipped tests: 1\n7 passed, 0 failed\n",
 		},
 		"a skipped test passes where skips are allowed": {
 			events: header +
@@ -79,7 +113,7 @@ func TestReport(t *testing.T) {
 `,
 			allowSkips: true,
 			wantOK:     true,
-			want:       "ok  \tp\t0.1s\nskipped: p TestA\npackages: 1 ok, 0 failed, 0 without tests; skipped tests: 1\n0 passed, 0 failed\n",
+			want:       "ok  \tp\t0.1s\nskipped: p TestA\npackages: 1 ok, 0 of them flaky, 0 failed, 0 without tests; skipped tests: 1\n0 passed, 0 failed\n",
 		},
 		"a test that was running when the process died is a failure": {
 			events: header +
@@ -87,7 +121,7 @@ func TestReport(t *testing.T) {
 {"Action":"output","Package":"p","Output":"FAIL\tp\t9.9s\n"}
 {"Action":"fail","Package":"p"}
 `,
-			want: "panic: out of time\nFAIL\tp\t9.9s\npackages: 0 ok, 1 failed, 0 without tests; skipped tests: 0\n0 passed, 1 failed\n",
+			want: "panic: out of time\nFAIL\tp\t9.9s\npackages: 0 ok, 0 of them flaky, 1 failed, 0 without tests; skipped tests: 0\n0 passed, 1 failed\n",
 		},
 		"a package that fails outside its tests is a failure": {
 			events: header +
@@ -95,7 +129,7 @@ func TestReport(t *testing.T) {
 {"Action":"output","Package":"p","Output":"FAIL\tp\t0.1s\n"}
 {"Action":"fail","Package":"p"}
 `,
-			want: "FAIL\tp\t0.1s\npackages: 0 ok, 1 failed, 0 without tests; skipped tests: 0\n1 passed, 1 failed\n",
+			want: "FAIL\tp\t0.1s\npackages: 0 ok, 0 of them flaky, 1 failed, 0 without tests; skipped tests: 0\n1 passed, 1 failed\n",
 		},
 		"a package that does not compile is a failure": {
 			events: `{"ImportPath":"p [p.test]","Action":"build-output","Output":"p_test.go:3: undefined: x\n"}
@@ -104,14 +138,14 @@ func TestReport(t *testing.T) {
 {"Action":"output","Package":"p","Output":"FAIL\tp [build failed]\n"}
 {"Action":"fail","Package":"p","FailedBuild":"p [p.test]"}
 `,
-			want: "p_test.go:3: undefined: x\nFAIL\tp [build failed]\npackages: 0 ok, 1 failed, 0 without tests; skipped tests: 0\n0 passed, 1 failed\n",
+			want: "p_test.go:3: undefined: x\nFAIL\tp [build failed]\npackages: 0 ok, 0 of them flaky, 1 failed, 0 without tests; skipped tests: 0\n0 passed, 1 failed\n",
 		},
 		"a stream that ends early is a failure": {
 			events: header,
-			want:   "packages: 0 ok, 1 failed, 0 without tests; skipped tests: 0\n0 passed, 1 failed\n",
+			want:   "packages: 0 ok, 0 of them flaky, 1 failed, 0 without tests; skipped tests: 0\n0 passed, 1 failed\n",
 		},
 		"an empty stream is a failure": {
-			want: "packages: 0 ok, 0 failed, 0 without tests; skipped tests: 0\n0 passed, 0 failed\n",
+			want: "packages: 0 ok, 0 of them flaky, 0 failed, 0 without tests; skipped tests: 0\n0 passed, 0 failed\n",
 		},
 		"a package without tests is listed and neither passes nor fails": {
 			events: header +
@@ -122,11 +156,11 @@ func TestReport(t *testing.T) {
 {"Action":"pass","Package":"q"}
 `,
 			wantOK: true,
-			want:   "?   \tp\t[no test files]\nok  \tq\t0.1s\npackages: 1 ok, 0 failed, 1 without tests; skipped tests: 0\n1 passed, 0 failed\n",
+			want:   "?   \tp\t[no test files]\nok  \tq\t0.1s\npackages: 1 ok, 0 of them flaky, 0 failed, 1 without tests; skipped tests: 0\n1 passed, 0 failed\n",
 		},
 		"what is no event is passed on": {
 			events: "go: cannot find main module\n",
-			want:   "go: cannot find main module\npackages: 0 ok, 0 failed, 0 without tests; skipped tests: 0\n0 passed, 0 failed\n",
+			want:   "go: cannot find main module\npackages: 0 ok, 0 of them flaky, 0 failed, 0 without tests; skipped tests: 0\n0 passed, 0 failed\n",
 		},
 	}
 	for name, tc := range tests {

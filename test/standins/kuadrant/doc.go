@@ -30,6 +30,9 @@
 //     with the real operator.
 //   - status follows a change after a lag, see [Options.Lag].
 //
+// A test can have it lose a status, as the real operator does now and then, by
+// [Kuadrant.Lose].
+//
 // A test can hold the stand-in back: [Kuadrant.Stall] and [Kuadrant.Resume] for
 // everything, [AnnotationStall] on one policy, [Options.StallFile] from outside
 // the process.

@@ -42,8 +42,9 @@ type Options struct {
 
 // Kuadrant is a running stand-in.
 type Kuadrant struct {
-	host  *host.Host
-	brake *brake
+	host   *host.Host
+	brake  *brake
+	losses *losses
 }
 
 // Start runs the stand-in until Stop. The context bounds only the start.
@@ -60,8 +61,8 @@ func Start(ctx context.Context, cfg *rest.Config, opts Options) (*Kuadrant, erro
 	if lag == nil {
 		lag = Between(defaultShortestLag, defaultLongestLag)
 	}
-	k := &Kuadrant{brake: newBrake(opts.StallFile)}
-	r := &reconciler{checker: checker, clock: newClock(lag), brake: k.brake}
+	k := &Kuadrant{brake: newBrake(opts.StallFile), losses: newLosses()}
+	r := &reconciler{checker: checker, clock: newClock(lag), brake: k.brake, losses: k.losses}
 	k.host, err = host.Start(ctx, cfg, host.Config{
 		Name:   "kuadrant",
 		Scheme: scheme,
@@ -78,11 +79,12 @@ func Start(ctx context.Context, cfg *rest.Config, opts Options) (*Kuadrant, erro
 	return k, nil
 }
 
-// Stall freezes every status until Resume.
-func (k *Kuadrant) Stall() { k.brake.on.Store(true) }
+// Stall freezes every status until Resume. When it returns, nothing is being written
+// any more of what was found out before.
+func (k *Kuadrant) Stall() { k.brake.pull() }
 
 // Resume ends Stall; what changed in between is then answered.
-func (k *Kuadrant) Resume() { k.brake.on.Store(false) }
+func (k *Kuadrant) Resume() { k.brake.release() }
 
 // Held lists the policies that are known to wait for Resume, as "Kind
 // namespace/name".

@@ -9,7 +9,6 @@ import (
 	"os"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -78,24 +77,61 @@ func (c *clock) forget(r request) {
 
 // brake holds the whole stand-in back.
 type brake struct {
-	on   atomic.Bool
 	file string
 
-	mu   sync.Mutex
-	held map[request]bool
+	mu sync.Mutex
+	on bool
+	// passes are under way: what they found out is still written. idle tells when the
+	// last of them is over.
+	passes int
+	idle   *sync.Cond
+	held   map[request]bool
 }
 
-// holds reports whether a policy has to wait, and remembers those that do.
-func (b *brake) holds(r request) bool {
-	engaged := b.engaged()
+func newBrake(file string) *brake {
+	b := &brake{file: file, held: map[request]bool{}}
+	b.idle = sync.NewCond(&b.mu)
+	return b
+}
+
+// pull lets no further pass begin and returns when the last one is over.
+func (b *brake) pull() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if engaged {
-		b.held[r] = true
-	} else {
-		delete(b.held, r)
+	b.on = true
+	for b.passes > 0 {
+		b.idle.Wait()
 	}
-	return engaged
+}
+
+// release lets passes begin again.
+func (b *brake) release() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.on = false
+}
+
+// begin reports whether a policy may be looked at now, until [brake.end], and remembers
+// those that have to wait.
+func (b *brake) begin(r request) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.engaged() {
+		b.held[r] = true
+		return false
+	}
+	delete(b.held, r)
+	b.passes++
+	return true
+}
+
+// end is for each pass that began.
+func (b *brake) end() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.passes--; b.passes == 0 {
+		b.idle.Broadcast()
+	}
 }
 
 // forget drops a policy that is gone.
@@ -117,14 +153,10 @@ func (b *brake) waiting() []string {
 	return out
 }
 
-func newBrake(file string) *brake { return &brake{file: file, held: map[request]bool{}} }
-
+// engaged tells whether no pass may begin. The caller holds the lock.
 func (b *brake) engaged() bool {
-	if b.on.Load() {
-		return true
-	}
-	if b.file == "" {
-		return false
+	if b.on || b.file == "" {
+		return b.on
 	}
 	_, err := os.Stat(b.file)
 	return err == nil

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -74,12 +75,43 @@ func TestStallFileHoldsBackWhileItExists(t *testing.T) {
 func TestHeldPoliciesAreListedUntilTheyGoOn(t *testing.T) {
 	t.Parallel()
 	b, r := newBrake(""), request{kind: AuthPolicy, name: theRoute}
-	b.on.Store(true)
-	if !b.holds(r) || !slices.Equal(b.waiting(), []string{"AuthPolicy llm/route"}) {
+	b.pull()
+	if b.begin(r) || !slices.Equal(b.waiting(), []string{"AuthPolicy llm/route"}) {
 		t.Errorf("the brake is on and these wait: %v", b.waiting())
 	}
-	b.on.Store(false)
-	if b.holds(r) || len(b.waiting()) > 0 {
+	b.release()
+	if !b.begin(r) || len(b.waiting()) > 0 {
 		t.Errorf("the brake is off and these wait: %v", b.waiting())
 	}
+}
+
+// A status that was found out before the stall and written after it would be about what
+// a test changed meanwhile.
+func TestAStallBeginsWhenNothingIsUnderWayAnyMore(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b, one, other := newBrake(""), request{kind: AuthPolicy, name: theRoute}, request{kind: TokenRateLimitPolicy, name: theRoute}
+		if !b.begin(one) || !b.begin(other) {
+			t.Fatal("the brake is off and policies wait")
+		}
+		stalled := false
+		go func() {
+			b.pull()
+			stalled = true
+		}()
+		synctest.Wait()
+		if stalled || b.begin(one) {
+			t.Errorf("with two passes under way: stalled %t, and %v wait for its end", stalled, b.waiting())
+		}
+		b.end()
+		synctest.Wait()
+		if stalled {
+			t.Error("stalled with one pass under way")
+		}
+		b.end()
+		synctest.Wait()
+		if !stalled {
+			t.Error("not stalled although nothing is under way")
+		}
+	})
 }

@@ -37,6 +37,7 @@ type reconciler struct {
 	checker *checker
 	clock   *clock
 	brake   *brake
+	losses  *losses
 }
 
 // Reconcile brings the status of one policy up to date.
@@ -50,9 +51,13 @@ func (r *reconciler) Reconcile(ctx context.Context, req request) (reconcile.Resu
 	if !u.GetDeletionTimestamp().IsZero() || u.GetAnnotations()[AnnotationStall] == "true" {
 		return reconcile.Result{}, nil
 	}
-	if r.brake.holds(req) {
+	if r.losses.holds(req, versionOf(u)) {
+		return reconcile.Result{}, nil
+	}
+	if !r.brake.begin(req) {
 		return reconcile.Result{RequeueAfter: stallPoll}, nil
 	}
+	defer r.brake.end()
 	r.clock.observe(req, u.GetGeneration())
 	if wait := r.clock.remaining(req); wait > 0 {
 		return reconcile.Result{RequeueAfter: wait}, nil
@@ -62,6 +67,9 @@ func (r *reconciler) Reconcile(ctx context.Context, req request) (reconcile.Resu
 	t, err := r.survey(ctx, p)
 	if err != nil {
 		return reconcile.Result{}, fmt.Errorf("survey around %s %s: %w", req.kind, req.name, err)
+	}
+	if r.losses.lose(req, versionOf(u)) {
+		return reconcile.Result{}, nil
 	}
 	if err := r.write(ctx, u, r.checker.judge(p, t)); err != nil {
 		return reconcile.Result{}, err

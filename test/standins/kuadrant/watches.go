@@ -104,6 +104,9 @@ func (r *reconciler) policyEvent(kind Kind) func(context.Context, change, queue)
 }
 
 func (r *reconciler) routeEvent(ctx context.Context, c change, q queue) {
+	for _, lost := range r.losses.end() {
+		q.Add(lost)
+	}
 	now := acceptedBy(c.now.(*gwapiv1.HTTPRoute))
 	var before []types.NamespacedName
 	if old, ok := c.old.(*gwapiv1.HTTPRoute); ok {

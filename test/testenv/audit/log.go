@@ -87,23 +87,17 @@ func (l *Log) Events(filters ...Filter) ([]Event, error) {
 	return matching, nil
 }
 
-// Mark is a place in the log.
-type Mark int
+// Mark is an instant in the life of the log.
+type Mark time.Time
 
-// Mark returns the present end of the log.
-func (l *Log) Mark() (Mark, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if err := l.read(); err != nil {
-		return 0, err
-	}
-	return Mark(len(l.events)), nil
-}
+// Now returns the present instant, in the log's own unit of time.
+func Now() Mark { return Mark(time.Now().Truncate(time.Microsecond)) }
 
-// After returns the events written after the mark that pass all filters.
+// After returns the events that pass all filters of requests received since the mark.
+// It goes by the time of the request and not by the place in the log: the event of a
+// request from before the mark may be written behind it.
 func (l *Log) After(mark Mark, filters ...Filter) ([]Event, error) {
-	n := 0
-	return l.Events(append([]Filter{func(*Event) bool { n++; return n > int(mark) }}, filters...)...)
+	return l.Events(append([]Filter{Since(time.Time(mark))}, filters...)...)
 }
 
 // read takes in the lines that were completed since the last call.
