@@ -19,6 +19,7 @@ import (
 	"github.com/opendatahub-io/maas-operator/internal/desired/tenant"
 	"github.com/opendatahub-io/maas-operator/internal/kuadrant"
 	"github.com/opendatahub-io/maas-operator/internal/render"
+	"github.com/opendatahub-io/maas-operator/internal/rollout"
 )
 
 // addOn is what a reconcile knows of a part that the tenant works without. What is wrong
@@ -207,7 +208,7 @@ func (s *scope) serving(a *addOn) (bool, error) {
 		if object.GetKind() != "Deployment" || live == nil {
 			continue
 		}
-		out, err := rolledOut(live)
+		out, err := rollout.Complete(live)
 		if err != nil {
 			a.state.Unread = true
 			return false, err

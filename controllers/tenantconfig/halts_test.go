@@ -15,6 +15,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
@@ -59,6 +60,8 @@ type small struct {
 	discovery facts.Discovery
 	dormant   bool
 	funcs     interceptor.Funcs
+	// kinds are those of others that it serves.
+	kinds []schema.GroupVersionKind
 }
 
 func (f small) reconciler(t *testing.T) *tenantconfig.Reconciler {
@@ -66,7 +69,15 @@ func (f small) reconciler(t *testing.T) *tenantconfig.Reconciler {
 	if f.discovery == nil {
 		f.discovery = serving{}
 	}
-	c := fakecluster.Holding(parts.Scheme(t), f.objects...).WithStatusSubresource(&v1alpha1.MaasTenantConfig{}).WithInterceptorFuncs(f.funcs).Build()
+	scheme := parts.Scheme(t)
+	for _, kind := range f.kinds {
+		scheme.AddKnownTypeWithName(kind, &unstructured.Unstructured{})
+	}
+	mapper := meta.NewDefaultRESTMapper(scheme.PrioritizedVersionsAllGroups())
+	for kind := range scheme.AllKnownTypes() {
+		mapper.Add(kind, meta.RESTScopeNamespace)
+	}
+	c := fakecluster.Holding(scheme, f.objects...).WithRESTMapper(mapper).WithStatusSubresource(&v1alpha1.MaasTenantConfig{}).WithInterceptorFuncs(f.funcs).Build()
 	settings := tenancies()
 	settings.Discovery = !f.dormant
 	return &tenantconfig.Reconciler{

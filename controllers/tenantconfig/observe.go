@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -20,6 +19,7 @@ import (
 	"github.com/opendatahub-io/maas-operator/internal/desired/endpoint"
 	"github.com/opendatahub-io/maas-operator/internal/desired/tenantstatus"
 	"github.com/opendatahub-io/maas-operator/internal/kuadrant"
+	"github.com/opendatahub-io/maas-operator/internal/rollout"
 )
 
 // observe looks at what became of what was written, as it was last seen.
@@ -65,7 +65,7 @@ func (s *scope) deployment() (tenantstatus.Observation, error) {
 	if live == nil {
 		return waits("The Deployment of maas-api was left alone, because another controller owns it: see condition Degraded."), nil
 	}
-	out, err := rolledOut(live)
+	out, err := rollout.Complete(live)
 	switch {
 	case err != nil:
 		return tenantstatus.Observation{}, err
@@ -74,21 +74,6 @@ func (s *scope) deployment() (tenantstatus.Observation, error) {
 	default:
 		return works(), nil
 	}
-}
-
-// rolledOut tells whether as many Pods of a Deployment's newest template serve as are
-// wished.
-func rolledOut(live *unstructured.Unstructured) (bool, error) {
-	var d appsv1.Deployment
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(live.Object, &d); err != nil {
-		return false, fmt.Errorf("read %s: %w", nameOf(live), err)
-	}
-	wished := int32(1)
-	if d.Spec.Replicas != nil {
-		wished = *d.Spec.Replicas
-	}
-	return d.Status.ObservedGeneration >= d.Generation && d.Status.UpdatedReplicas >= wished &&
-		d.Status.Replicas <= d.Status.UpdatedReplicas && d.Status.AvailableReplicas >= wished, nil
 }
 
 // route judges whether the Gateway serves the route to maas-api as it stands now.
