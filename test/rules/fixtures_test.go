@@ -24,7 +24,7 @@ const root = "../.."
 
 func input() monitoring.Input {
 	return monitoring.Input{
-		Platform: "openshift", ControllerNamespace: "opendatahub", InfraNamespace: "odh-ai-gateway-infra",
+		Platform: "openshift", ControllerNamespace: "opendatahub", InfraNamespace: "redhat-ai-gateway-infra",
 		GatewayNamespace: "openshift-ingress", MonitoringNamespace: "redhat-ods-monitoring",
 	}
 }

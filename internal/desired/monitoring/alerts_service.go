@@ -22,10 +22,12 @@ func serviceAlerts() []values.Alert {
 		return fmt.Sprintf(`sum by (tenant_name) (rate(maas_api_http_requests_total{%s}[5m]))`, matchers)
 	}
 	return []values.Alert{
-		alert("MaaSAPIDown", critical, "5m", fmt.Sprintf(`max by (maas_api) (up{job=%[1]q}) == 0
-			or (absent(up{job=%[1]q}) and on () sum(maas_generated_objects) > 0)`, serviceJob),
-			"No Pod of a maas-api answers",
-			"No Pod of Deployment {{ $labels.maas_api }} answers, or no maas-api is read at all: the gateway refuses callers of the tenant's models that it does not remember."),
+		alert("MaaSAPIDown", critical, "5m", fmt.Sprintf(`max by (maas_api) (up{job=%q}) == 0`, serviceJob),
+			"No Pod of {{ $labels.maas_api }} answers",
+			"No Pod of Deployment {{ $labels.maas_api }} answers Prometheus: when it does not run, the gateway refuses callers of the tenant's models that it does not remember."),
+		alert("MaaSAPINotRead", critical, "10m", fmt.Sprintf(`absent(up{job=%q}) and on () sum(maas_generated_objects) > 0`, serviceJob),
+			"Nobody sees metrics of any maas-api",
+			"There are governed models, and no maas-api is read: none runs, or Prometheus does not look where they run. No other alert about maas-api can fire."),
 		alert("MaaSAPIErrors", warning, "10m", requests(`status=~"5.."`)+" / "+requests("")+" > 0.05",
 			"maas-api of tenant {{ $labels.tenant_name }} fails",
 			"More than 5 percent of the requests to maas-api of tenant {{ $labels.tenant_name }} end with a status of 500 and above."),

@@ -24,16 +24,17 @@ const (
 
 // usage is the dashboard of who used what.
 //
-// Tokens are counted by model. Calls are not: when a call is admitted or refused the
-// answer that names the model is not there yet. What has both is the route, in
-// limitador_namespace, so calls get the model that has the most tokens of their route.
-// A route where nobody got an answer has none, and must not be lost.
+// Tokens are counted by model, and so are calls since the model is the one that is
+// governed. In earlier releases it was read from the answer, which a call that is admitted
+// or refused has not got yet: such calls get the model that has the most tokens of their
+// route, which both have in limitador_namespace. A route where nobody got an answer has
+// none, and must not be lost.
 func (in Input) usage() render.Request {
 	m := in.meta("dashboard-3-maas-usage-admin")
 	number := func(key, title, unit, query string) values.UsagePanel {
 		return values.UsagePanel{Key: key, Title: title, Unit: unit, Query: oneLine(query)}
 	}
-	authorized, limited := ofModels(grown("authorized_calls", usageRange, callers)), ofModels(grown("limited_calls", usageRange, callers))
+	authorized, limited := calls("authorized_calls"), calls("limited_calls")
 	requests := fmt.Sprintf("(sum(%s) or vector(0)) + (sum(%s) or vector(0))", authorized, limited)
 	return request(UsageTemplate, m, values.UsageDashboard{
 		Meta: m, Datasource: usageDatasource, Variables: []string{"user", "subscription", "model"}, Series: counter("authorized_hits"), Step: usageStep,
@@ -61,19 +62,25 @@ func grown(name, window string, matchers ...string) string {
 
 func tokens(window string) string { return grown("authorized_hits", window, callers, models) }
 
-// ofModels leaves out calls of routes that are known to serve other models only.
-func ofModels(calls string) string {
+// named are calls whose model is told.
+func named(name string) string { return grown(name, usageRange, callers, models, `model!=""`) }
+
+// unnamed are the others, without those of routes that are known to serve other models only.
+func unnamed(name string) string {
 	const routes = "count by (limitador_namespace) (%s)"
 	known := fmt.Sprintf(routes, grown("authorized_hits", usageRange))
 	chosen := fmt.Sprintf(routes, grown("authorized_hits", usageRange, models))
-	return fmt.Sprintf("(%s unless on (limitador_namespace) (%s unless on (limitador_namespace) %s))", calls, known, chosen)
+	return fmt.Sprintf("(%s unless on (limitador_namespace) (%s unless on (limitador_namespace) %s))", grown(name, usageRange, callers, `model=""`), known, chosen)
 }
+
+// calls are both.
+func calls(name string) string { return fmt.Sprintf("(%s or %s)", named(name), unnamed(name)) }
 
 // byModel is a column of the table.
 func byModel(name string) string {
-	calls := fmt.Sprintf("sum by (user, subscription, limitador_namespace) (%s)", ofModels(grown(name, usageRange, callers)))
+	others := fmt.Sprintf("sum by (user, subscription, limitador_namespace) (%s)", unnamed(name))
 	model := fmt.Sprintf("topk by (limitador_namespace) (1, sum by (limitador_namespace, model) (%s))", grown("authorized_hits", usageRange, models))
-	return fmt.Sprintf("sum by (user, subscription, model) (%[1]s * on (limitador_namespace) group_left (model) (0 * %[2]s + 1) or %[1]s unless on (limitador_namespace) %[2]s)", calls, model)
+	return fmt.Sprintf("sum by (user, subscription, model) (%[1]s or %[2]s * on (limitador_namespace) group_left (model) (0 * %[3]s + 1) or %[2]s unless on (limitador_namespace) %[3]s)", named(name), others, model)
 }
 
 func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
