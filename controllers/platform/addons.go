@@ -29,10 +29,11 @@ import (
 	"github.com/opendatahub-io/maas-operator/internal/desired/addon"
 	"github.com/opendatahub-io/maas-operator/internal/facts"
 	"github.com/opendatahub-io/maas-operator/internal/render"
+	"github.com/opendatahub-io/maas-operator/internal/rollout"
 )
 
-// retryInterval is when to try again what the cluster did not take of an add-on. It is
-// no error of the reconcile: everything else stands.
+// retryInterval is when to try again what the cluster did not take of an add-on, or what
+// others have in its place. It is no error of the reconcile: everything else stands.
 const retryInterval = 30 * time.Second
 
 // addOn is a group of shared objects that the installation could do without. It never
@@ -133,11 +134,25 @@ func (r *Reconciler) placeAddOn(ctx context.Context, s *scope, a *addOn) {
 		case result.Outcome == apply.OptedOut:
 			a.state.OptedOut = append(a.state.OptedOut, name)
 		}
+		if err == nil && result.Live != nil && !serves(result.Live) {
+			a.state.NotAvailable = append(a.state.NotAvailable, name)
+		}
 	}
-	if len(a.state.Refused) > 0 || a.state.Unread {
+	// Nothing tells when an object of somebody else is gone.
+	if len(a.state.Refused)+len(a.state.Foreign) > 0 || a.state.Unread {
 		s.soon(retryInterval)
 	}
 	s.verdicts[a.condition] = addon.Decide(a.state)
+}
+
+// serves is false for a Deployment whose Pods do not all run yet. Nothing is known of
+// other kinds.
+func serves(live *unstructured.Unstructured) bool {
+	if live.GetKind() != "Deployment" {
+		return true
+	}
+	complete, err := rollout.Complete(live)
+	return err == nil && complete
 }
 
 // judgeAddOns writes the conditions of the add-ons that were looked at.

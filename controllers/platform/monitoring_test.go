@@ -46,10 +46,16 @@ func interval(ctx context.Context, name string) func(Gomega) string {
 	}
 }
 
-// The specs follow one cluster from one without any of it to one with everything.
-var _ = Describe("what monitoring is told", Ordered, func() {
+// The specs follow one cluster from one without any of it to one with everything: what
+// usage logging needs comes after what monitoring does.
+var _ = Describe("what the installation could do without", Ordered, func() {
 	AfterEach(uninstall)
 
+	Describe("what monitoring is told", monitoringSpecs)
+	Describe("usage logging", usageSpecs)
+})
+
+func monitoringSpecs() {
 	It("is nothing without a namespace of monitoring, and nothing is wrong", func(ctx SpecContext) { // E-157
 		install(ctx)
 		settle(ctx)
@@ -122,7 +128,7 @@ var _ = Describe("what monitoring is told", Ordered, func() {
 		Eventually(monitored(ctx, "perses.dev", "PersesDashboard", "dashboard-3-maas-usage-admin")).Should(BeNil())
 		Eventually(says(ctx, "MonitoringReady")).Should(Equal("none"))
 	})
-})
+}
 
 // wipeMonitoring deletes what an earlier spec left of the objects, as the garbage
 // collector would.

@@ -109,7 +109,7 @@ func namespaceChanged(before, after client.Object) bool {
 }
 
 // shared lets pass the shared objects of the installation, and those that cease to be
-// labelled as such, unless only their status changed.
+// labelled as such, unless only their status changed and says the same of their Pods.
 func shared() predicate.Predicate {
 	return predicate.Funcs{
 		CreateFunc: func(e event.CreateEvent) bool { return isShared(e.Object) },
@@ -130,15 +130,15 @@ func isShared(object client.Object) bool {
 	return true
 }
 
-// objectDrifted holds for every change but one of a status. Not all of these kinds
-// count generations.
+// objectDrifted holds for every change but one of a status that leaves it serving, or
+// not, as before. Not all of these kinds count generations.
 func objectDrifted(before, after client.Object) bool {
 	a, ok := before.(*unstructured.Unstructured)
 	b, alsoOK := after.(*unstructured.Unstructured)
 	if !ok || !alsoOK {
 		return true
 	}
-	return trigger.Drifted(a, b) || !equality.Semantic.DeepEqual(a.GetOwnerReferences(), b.GetOwnerReferences()) ||
+	return trigger.Drifted(a, b) || serves(a) != serves(b) || !equality.Semantic.DeepEqual(a.GetOwnerReferences(), b.GetOwnerReferences()) ||
 		!equality.Semantic.DeepEqual(content(a), content(b))
 }
 

@@ -26,7 +26,7 @@ import (
 // CRDSet names the CRDs of one product.
 type CRDSet string
 
-// The sets there are. All but MaaS, CertManager and Perses come from the products' own
+// The sets there are. Those that are not said to be ours come from the products' own
 // modules, see hack/crds.
 const (
 	MaaS               CRDSet = "maas" // this operator's, from config/crd/bases
@@ -40,15 +40,16 @@ const (
 	Prometheus         CRDSet = "prometheus"
 	OpenShift          CRDSet = "openshift"
 	OLM                CRDSet = "olm"
-	CertManager        CRDSet = "cert-manager" // its Certificates, from test/testenv/crds
-	Perses             CRDSet = "perses"       // its dashboards and datasources, from test/testenv/crds/perses
+	CertManager        CRDSet = "cert-manager"  // its Certificates, in our words in test/testenv/crds
+	Perses             CRDSet = "perses"        // its dashboards and datasources, in our words below it
+	OpenTelemetry      CRDSet = "opentelemetry" // its collectors, in our words below it
 )
 
 // CRDSets lists all sets.
 func CRDSets() []CRDSet {
 	return []CRDSet{
 		MaaS, GatewayAPI, Kuadrant, Authorino, Limitador, Istio, KServe,
-		InferenceExtension, Prometheus, OpenShift, OLM, CertManager, Perses,
+		InferenceExtension, Prometheus, OpenShift, OLM, CertManager, Perses, OpenTelemetry,
 	}
 }
 
@@ -117,8 +118,8 @@ func LoadCRDs(set CRDSet) ([]*unstructured.Unstructured, error) {
 		dir = filepath.Join(RepoRoot(), "config", "crd", "bases")
 	case CertManager:
 		dir = filepath.Join(RepoRoot(), "test", "testenv", "crds")
-	case Perses:
-		dir = filepath.Join(RepoRoot(), "test", "testenv", "crds", "perses")
+	case Perses, OpenTelemetry:
+		dir = filepath.Join(RepoRoot(), "test", "testenv", "crds", string(set))
 	}
 	files, err := filepath.Glob(filepath.Join(dir, "*.yaml"))
 	if err != nil || len(files) == 0 {
@@ -145,7 +146,8 @@ func readCRDs(files []string) ([]*unstructured.Unstructured, error) {
 
 // buildCRDs has the files of third-party sets fetched when there are any.
 func buildCRDs(ctx context.Context, sets []CRDSet, out io.Writer) error {
-	if !slices.ContainsFunc(sets, func(s CRDSet) bool { return s != MaaS && s != CertManager && s != Perses }) {
+	ours := []CRDSet{MaaS, CertManager, Perses, OpenTelemetry}
+	if !slices.ContainsFunc(sets, func(s CRDSet) bool { return !slices.Contains(ours, s) }) {
 		return nil
 	}
 	return Build(ctx, "crds", out)
