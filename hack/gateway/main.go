@@ -81,6 +81,9 @@ type settings struct {
 	backends                     backendFlag
 	backendCA                    string
 	insecure, keyHeader          bool
+	outside                      placesFlag
+	outsideCA                    string
+	providerKeys                 bool
 
 	engine                                 bool
 	authorino, limitador, admin, adminFile string
@@ -120,6 +123,9 @@ func parse(args []string, out io.Writer) (settings, error) {
 	f.Var(&s.backends, "backend", "`place` of a backend of the routes, <namespace>/<service>[:<port>]=http[s]://127.0.0.1:<port>; repeat it for each")
 	f.StringVar(&s.backendCA, "backend-ca", "", "`file` with the authorities of https backends")
 	f.BoolVar(&s.insecure, "backend-insecure", false, "do not verify certificates of backends and of maas-api, as the product's own DestinationRule does not")
+	f.Var(&s.outside, "outside", "`place` of a host outside of the cluster, <host>:<port>=127.0.0.1:<port>; with one, --engine follows Services of type ExternalName as ServiceEntries and DestinationRules say; repeat it for each")
+	f.StringVar(&s.outsideCA, "outside-ca", "", "`file` with the authorities of hosts outside; without it the system's")
+	f.BoolVar(&s.providerKeys, "provider-keys", false, "play payload processing behind the filter of --engine: add the API keys of ExternalModels, and nothing else")
 	f.BoolVar(&s.engine, "engine", false, "judge requests by generated configuration alone")
 	f.StringVar(&s.authorino, "authorino", "", "loopback `address` of Authorino's gRPC interface (required with --engine)")
 	f.StringVar(&s.limitador, "limitador", "kuadrant-system/limitador", "`<namespace>/<name>` of the Limitador whose limits --engine evaluates")
@@ -144,7 +150,12 @@ func parse(args []string, out io.Writer) (settings, error) {
 // complete tells what is missing, or makes no sense together.
 func (s settings) complete() error {
 	required := map[string]string{"kubeconfig": s.kubeconfig, "maas-api": s.api, "identities": s.identities}
-	useless := map[string]string{"authorino": s.authorino, "admin": s.admin, "admin-address-file": s.adminFile}
+	useless := map[string]string{
+		"authorino": s.authorino, "admin": s.admin, "admin-address-file": s.adminFile, "outside": s.outside.String(), "outside-ca": s.outsideCA,
+	}
+	if s.providerKeys {
+		useless["provider-keys"] = "true"
+	}
 	if s.engine {
 		required = map[string]string{"kubeconfig": s.kubeconfig, "authorino": s.authorino}
 		useless = map[string]string{"maas-api": s.api, "maas-api-ca": s.apiCA, "identities": s.identities}
@@ -224,6 +235,9 @@ func runEngine(ctx context.Context, s settings, p *proxy, client dynamic.Interfa
 	if err != nil {
 		return err
 	}
+	if err := p.leadOut(ctx, client, s, log); err != nil {
+		return err
+	}
 	if err := e.watch(ctx, client, s); err != nil {
 		return err
 	}
@@ -233,6 +247,23 @@ func runEngine(ctx context.Context, s settings, p *proxy, client dynamic.Interfa
 		}
 	}
 	return serve(ctx, s, e, log)
+}
+
+// leadOut has the proxy reach hosts outside of the cluster, if any are known.
+func (p *proxy) leadOut(ctx context.Context, client dynamic.Interface, s settings, log *slog.Logger) error {
+	if s.providerKeys {
+		p.providers = &providers{client: client}
+	}
+	if len(s.outside) == 0 {
+		return nil
+	}
+	authorities, err := roots(s.outsideCA)
+	if err != nil {
+		return err
+	}
+	p.exits = &exits{places: s.outside, authorities: authorities, log: log}
+	namespace, _, _ := strings.Cut(s.gateway, "/")
+	return p.exits.watch(ctx, client, namespace)
 }
 
 // serve serves until the context ends.

@@ -15,6 +15,7 @@ import (
 	"net/url"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -59,6 +60,8 @@ type proxy struct {
 	who       Identifier // Not with --engine.
 	backends  backendFlag
 	transport *http.Transport
+	exits     *exits     // Nil: to nowhere outside of the cluster.
+	providers *providers // Nil: nobody adds the keys of providers.
 	log       *slog.Logger
 }
 
@@ -117,6 +120,10 @@ func (p *proxy) forward(w http.ResponseWriter, r *http.Request, to passage) {
 		fail(noRoute, http.StatusNotFound)
 		return
 	}
+	if err := p.providers.admit(r.Context(), to.target.route, to.header); err != nil {
+		fail(err.Error(), http.StatusInternalServerError)
+		return
+	}
 	wanted, host, err := to.target.rewrite(to.asked, r.Host, to.header)
 	if err != nil {
 		fail(err.Error(), http.StatusInternalServerError)
@@ -127,17 +134,17 @@ func (p *proxy) forward(w http.ResponseWriter, r *http.Request, to passage) {
 		fail("the rule of the HTTPRoute has no backend", http.StatusInternalServerError)
 		return
 	}
-	backend := p.backends.find(name)
-	if backend == nil {
-		p.log.Warn("A backend is not known: name it with --backend", "backend", name, "known", p.backends.String())
-		fail(fmt.Sprintf("the stand-in does not know where backend %s is: name it with --backend", name), http.StatusServiceUnavailable)
+	backend, transport, err := p.way(name)
+	if err != nil {
+		p.log.Warn("A backend cannot be reached", "backend", name, "known", p.backends.String(), "error", err)
+		fail(err.Error(), http.StatusServiceUnavailable)
 		return
 	}
 	if to.asked != wanted {
 		to.header.Set(headerOriginalPath, withQuery(to.asked, r.URL.RawQuery))
 	}
 	(&httputil.ReverseProxy{
-		Transport: p.transport, FlushInterval: -1,
+		Transport: transport, FlushInterval: -1,
 		Rewrite: func(pr *httputil.ProxyRequest) {
 			pr.Out.Header = to.header
 			pr.Out.Host = host
@@ -155,6 +162,23 @@ func (p *proxy) forward(w http.ResponseWriter, r *http.Request, to passage) {
 			fail("the backend does not answer", http.StatusServiceUnavailable)
 		},
 	}).ServeHTTP(w, r)
+}
+
+// way is where a backend is, and what connects to it.
+func (p *proxy) way(name string) (*url.URL, *http.Transport, error) {
+	out, err := p.exits.find(name)
+	if err != nil {
+		return nil, nil, err
+	}
+	if out != nil {
+		// Who connects speaks TLS, if that is said.
+		return &url.URL{Scheme: "http", Host: net.JoinHostPort(out.Host, strconv.Itoa(out.Port))}, p.exits.transport(out), nil
+	}
+	backend := p.backends.find(name)
+	if backend == nil {
+		return nil, nil, fmt.Errorf("the stand-in does not know where backend %s is: name it with --backend", name)
+	}
+	return backend, p.transport, nil
 }
 
 // identify guards a route: maas-api's needs an identity, a model's what its policy

@@ -30,6 +30,12 @@ type (
 		Name      string            `json:"name"`
 		Created   time.Time         `json:"creationTimestamp"`
 		Labels    map[string]string `json:"labels"`
+		Owners    []ownerRef        `json:"ownerReferences"`
+	}
+	ownerRef struct {
+		Kind       string `json:"kind"`
+		Name       string `json:"name"`
+		Controller bool   `json:"controller"`
 	}
 	parentRef struct {
 		Kind      string `json:"kind"`
@@ -173,6 +179,16 @@ func (r *httpRoute) below(gateway string) bool {
 	})
 }
 
+// owner is the name of the object of a kind that the route was made for; empty for none.
+func (r *httpRoute) owner(kind string) string {
+	for _, o := range r.Metadata.Owners {
+		if o.Controller && o.Kind == kind {
+			return o.Name
+		}
+	}
+	return ""
+}
+
 // precedence orders targets: the more specific host, an exact path before a
 // prefix, the longer path, a method, more headers, more parameters, the older
 // route, its name, and the first rule.
@@ -252,7 +268,7 @@ func (t *target) rewrite(path, host string, header http.Header) (newPath, newHos
 	for _, f := range t.rule.Filters {
 		switch {
 		case f.Type == filterHeaders && f.RequestHeaderModifier != nil:
-			modify(header, f)
+			host = modify(header, f, host)
 		case f.Type == filterRewrite && f.URLRewrite != nil:
 			host = cmp.Or(f.URLRewrite.Hostname, host)
 			if p := f.URLRewrite.Path; p != nil && p.Type == rewriteFull {
@@ -270,8 +286,13 @@ func (t *target) rewrite(path, host string, header http.Header) (newPath, newHos
 	return path, host, nil
 }
 
-func modify(header http.Header, f routeFilter) {
+// modify changes headers, and returns the host: Istio takes the header Host for that.
+func modify(header http.Header, f routeFilter, host string) string {
 	for _, set := range f.RequestHeaderModifier.Set {
+		if strings.EqualFold(set.Name, "Host") {
+			host = set.Value
+			continue
+		}
 		header.Set(set.Name, set.Value)
 	}
 	for _, add := range f.RequestHeaderModifier.Add {
@@ -280,6 +301,7 @@ func modify(header http.Header, f routeFilter) {
 	for _, name := range f.RequestHeaderModifier.Remove {
 		header.Del(name)
 	}
+	return host
 }
 
 // backend is the first one of the rule that takes requests, as
