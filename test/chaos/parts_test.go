@@ -91,17 +91,24 @@ func (p *planner) alterPart() step {
 	}}
 }
 
+// alterFirst puts the marker into a field of the first entry of a list, if there is one.
+func alterFirst(o *unstructured.Unstructured, field string, list ...string) bool {
+	entries, _, _ := unstructured.NestedSlice(o.Object, list...)
+	if len(entries) == 0 {
+		return false
+	}
+	if entry, ok := entries[0].(map[string]any); ok {
+		entry[field] = marker
+	}
+	return unstructured.SetNestedField(o.Object, entries, list...) == nil
+}
+
 // alter puts the marker into the content, where the kind has a place for it.
 func alter(o *unstructured.Unstructured) {
 	set := func(value any, path ...string) { _ = unstructured.SetNestedField(o.Object, value, path...) }
 	switch o.GetKind() {
 	case deploymentKind:
-		if containers, _, _ := unstructured.NestedSlice(o.Object, "spec", "template", "spec", "containers"); len(containers) > 0 {
-			if container, ok := containers[0].(map[string]any); ok {
-				container["image"] = marker
-			}
-			set(containers, "spec", "template", "spec", "containers")
-		}
+		alterFirst(o, "image", "spec", "template", "spec", "containers")
 	case serviceKind:
 		set(marker, "spec", "selector", v1alpha1.LabelName)
 	case roleKind, "ClusterRole":
@@ -111,13 +118,8 @@ func alter(o *unstructured.Unstructured) {
 	case cronJobKind:
 		set("7 7 7 7 *", "spec", "schedule")
 	case routeKind, authKind, limitKind, "TelemetryPolicy":
-		set(marker, "spec", "targetRef", "name")
-		if parents, found, _ := unstructured.NestedSlice(o.Object, "spec", "parentRefs"); found && len(parents) > 0 {
-			unstructured.RemoveNestedField(o.Object, "spec", "targetRef")
-			if parent, ok := parents[0].(map[string]any); ok {
-				parent["name"] = marker
-			}
-			set(parents, "spec", "parentRefs")
+		if !alterFirst(o, "name", "spec", "parentRefs") {
+			set(marker, "spec", "targetRef", "name")
 		}
 	case destinationKind:
 		set(marker, "spec", "host")
