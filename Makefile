@@ -235,7 +235,7 @@ test: $(TOOLS)/testreport $(PROMTOOLS) controlplane crds postgres gateway ## Run
 	@RERUN=$(RERUN) hack/test.sh $(RACE) $(PKG) | $(TESTREPORT)
 
 .PHONY: test-rules
-test-rules: $(TOOLS)/testreport $(PROMTOOLS) crds ## Run only those of alerts, dashboards and monitors, with promtool
+test-rules: $(TOOLS)/testreport $(PROMTOOLS) controlplane crds ## Run only those of alerts, dashboards and monitors, with promtool
 	@hack/test.sh ./test/rules/... ./test/golden/observability/... ./internal/desired/monitoring/... | $(TESTREPORT)
 
 .PHONY: test-engines

@@ -60,8 +60,9 @@ func (r *Reconciler) plans() map[v1alpha1.ConditionType]plan {
 
 // addOns are what the installation has beside what it cannot do without, rendered.
 func (r *Reconciler) addOns(ctx context.Context, s *scope) []*addOn {
-	var out []*addOn
-	for condition, find := range r.plans() {
+	plans := r.plans()
+	out := make([]*addOn, 0, len(plans))
+	for condition, find := range plans {
 		a, err := find(ctx, s)
 		if err != nil {
 			ctrl.LoggerFrom(ctx).Error(err, "Leaving an add-on as it is", "condition", condition)

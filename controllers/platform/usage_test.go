@@ -58,7 +58,8 @@ func usageObjects(ctx context.Context, served ...schema.GroupVersionKind) func(G
 			appsv1.SchemeGroupVersion.WithKind("Deployment"), corev1.SchemeGroupVersion.WithKind("Service"), corev1.SchemeGroupVersion.WithKind("ServiceAccount"),
 			networkingv1.SchemeGroupVersion.WithKind("NetworkPolicy"), rbacv1.SchemeGroupVersion.WithKind("RoleBinding"),
 			rbacv1.SchemeGroupVersion.WithKind("ClusterRole"), rbacv1.SchemeGroupVersion.WithKind("ClusterRoleBinding"),
-			{Group: "perses.dev", Version: "v1alpha1", Kind: "PersesDashboard"}, {Group: "perses.dev", Version: "v1alpha1", Kind: "PersesDatasource"},
+			{Group: "perses.dev", Version: "v1alpha1", Kind: "PersesDashboard"},
+			{Group: "perses.dev", Version: "v1alpha1", Kind: "PersesDatasource"},
 		}, served...)
 		var found []string
 		for _, kind := range kinds {

@@ -10,20 +10,25 @@ import (
 	"github.com/opendatahub-io/maas-operator/templates/values"
 )
 
-// Severities of alerts.
-const (
-	critical = "critical" // Callers are refused, or nothing limits them.
-	warning  = "warning"  // It will come to that, or concerns some.
-	info     = "info"     // Somebody may want to know.
-)
-
 // Guide is the page that has a section for each alert.
 const Guide = "docs/operations/monitoring.md"
 
+// grade is how much an alert matters, once it has been so for a while.
+type grade struct{ severity, lasting string }
+
+// critical is for callers who are refused, or limited by nothing.
+func critical(lasting string) grade { return grade{"critical", lasting} }
+
+// warning is for what will come to that, or concerns some.
+func warning(lasting string) grade { return grade{"warning", lasting} }
+
+// info is for what somebody may want to know.
+func info(lasting string) grade { return grade{"info", lasting} }
+
 // alert makes an alert. Line breaks in the expression are for people.
-func alert(name, severity, lasting, expr, summary, meaning string) values.Alert {
+func alert(name string, g grade, expr, summary, meaning string) values.Alert {
 	return values.Alert{
-		Name: name, Severity: severity, For: lasting, Expr: strings.Join(strings.Fields(expr), " "),
+		Name: name, Severity: g.severity, For: g.lasting, Expr: strings.Join(strings.Fields(expr), " "),
 		Summary: summary, Description: fmt.Sprintf("%s What to do: %s, section %s.", meaning, Guide, name),
 	}
 }
