@@ -73,7 +73,11 @@ func requested(t *testing.T, on string) []render.Request {
 	if err != nil {
 		t.Fatalf("monitoring.Build() error = %v", err)
 	}
-	requests := slices.Concat(shared.Requests, monitored.Requests)
+	logged, err := usage.Build(usage.Input{Platform: on, GatewayNamespace: gateway, MonitoringNamespace: ctrl, CollectorServed: true})
+	if err != nil {
+		t.Fatalf("usage.Build() error = %v", err)
+	}
+	requests := slices.Concat(shared.Requests, monitored.Requests, logged)
 	settings := tenant.Settings{
 		Platform: on, ControllerNamespace: ctrl, InfraNamespace: infra, AITenantNamespace: tenants, MonitoringNamespace: ctrl,
 		Access: access.Settings{InfraNamespace: infra, Audience: "https://kubernetes.default.svc"},
