@@ -163,7 +163,7 @@ func TestWhoWaitsTooLongIsSentAway(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer turn.end()
+		t.Cleanup(turn.end)
 	}
 	if _, err := turns.enter(t.Context(), "ann"); !errors.Is(err, errBusy) {
 		t.Errorf("error %v", err)

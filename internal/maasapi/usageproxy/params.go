@@ -5,6 +5,7 @@ package usageproxy
 
 import (
 	"errors"
+	"maps"
 	"math"
 	"net/url"
 	"regexp"
@@ -144,10 +145,7 @@ func (e endpoint) ask(parameters url.Values, name string, r logql.Restriction, n
 }
 
 func with(parameters url.Values, name, value string) url.Values {
-	out := url.Values{}
-	for known, given := range parameters {
-		out[known] = given
-	}
+	out := maps.Clone(parameters)
 	out.Set(name, value)
 	return out
 }

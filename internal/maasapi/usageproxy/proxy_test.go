@@ -243,7 +243,7 @@ func TestNothingOfUsersIsLogged(t *testing.T) {
 	r.store.answers(says(http.StatusInternalServerError, `{"error":"hidden"}`))
 	r.get(t, query(`{a="hidden", b="c"}`))
 	r.store.CloseClientConnections()
-	r.store.Server.Close()
+	r.store.Close()
 	r.get(t, query(`{a="hidden", b="d"}`))
 	in := request(t, query(`{}`))
 	in.Header.Set("Authorization", "Bearer away")

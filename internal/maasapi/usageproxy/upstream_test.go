@@ -211,7 +211,8 @@ func TestSlowClientsHoldUpThemselves(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	waiting := make(chan int, 16)
 	for range 16 {
-		wg.Go(func() { waiting <- r.do(request(t, query(`{a="b"}`)).WithContext(ctx)).Code })
+		queued := request(t, query(`{a="b"}`)).WithContext(ctx)
+		wg.Go(func() { waiting <- r.do(queued).Code })
 	}
 	bob := request(t, query(`{a="b"}`))
 	bob.Header.Set("Authorization", "Bearer "+tokenOfBob)

@@ -147,7 +147,9 @@ func (l *lexer) number() token {
 	text := l.rest[:length]
 	exponent := strings.TrimLeft(text, "0123456789.")
 	if (exponent == "e" || exponent == "E") && len(l.rest) > length+1 && strings.IndexByte("+-", l.rest[length]) >= 0 && isDigit(l.rest[length+1]) {
-		for length++; length < len(l.rest) && isDigit(l.rest[length]); length++ {
+		length++ // The sign.
+		for length < len(l.rest) && isDigit(l.rest[length]) {
+			length++
 		}
 	}
 	return l.take(tokenNumber, length)
@@ -202,7 +204,7 @@ func (l *lexer) ranged() (token, error) {
 
 func (l *lexer) operator() (token, error) {
 	for _, operator := range operators() {
-		if strings.HasPrefix(l.rest, operator) && !(operator[0] == '-' && l.continues(len(operator))) {
+		if strings.HasPrefix(l.rest, operator) && (operator[0] != '-' || !l.continues(len(operator))) {
 			return l.take(tokenOperator, len(operator)), nil
 		}
 	}

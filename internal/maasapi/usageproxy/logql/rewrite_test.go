@@ -126,9 +126,9 @@ func TestWhatIsNotUnderstoodIsRefused(t *testing.T) {
 func TestSelectorsOfLabels(t *testing.T) {
 	t.Parallel()
 	for query, want := range map[string]string{
-		"":           `{kubernetes_namespace_name="mon"}`,
-		"{}":         `{kubernetes_namespace_name="mon"}`,
-		` {a="b"} #`: `{kubernetes_namespace_name="mon", a="b"}`,
+		"":          `{kubernetes_namespace_name="mon"}`,
+		"{}":        `{kubernetes_namespace_name="mon"}`,
+		`{a="b"} #`: `{kubernetes_namespace_name="mon", a="b"}`,
 	} {
 		got, err := ann.Selector(query)
 		if err != nil || got != want {
