@@ -40,6 +40,8 @@ func program(t *testing.T) string {
 }
 
 // handle is what a proxy gives to the program, as far as it uses it.
+//
+//nolint:dupword // It is Lua.
 const handle = `
 passed, metadata = {}, {}
 function bound(f) return function(self, ...) return f(...) end end
@@ -64,9 +66,12 @@ handle = {
 }
 `
 
+// exchange is a request for a path and the type of its answer. Settings are faults.
+type exchange struct{ path, kind, settings string }
+
 // run has the program see a request and its answer in pieces, and returns what it notes
 // and how many pieces passed.
-func run(t *testing.T, source, path, kind, settings string, pieces ...string) (metadata map[string]string, passed int) {
+func run(t *testing.T, source string, e exchange, pieces ...string) (metadata map[string]string, passed int) {
 	t.Helper()
 	state := lua.NewState()
 	defer state.Close()
@@ -76,10 +81,10 @@ func run(t *testing.T, source, path, kind, settings string, pieces ...string) (m
 	}
 	state.SetGlobal("pieces", list)
 	headers := state.NewTable()
-	headers.RawSetString(":path", lua.LString(path))
-	headers.RawSetString("content-type", lua.LString(kind))
+	headers.RawSetString(":path", lua.LString(e.path))
+	headers.RawSetString("content-type", lua.LString(e.kind))
 	state.SetGlobal("headers", headers)
-	for _, code := range []string{handle, source, settings, "envoy_on_request(handle)", "envoy_on_response(handle)"} {
+	for _, code := range []string{handle, source, e.settings, "envoy_on_request(handle)", "envoy_on_response(handle)"} {
 		if err := state.DoString(code); err != nil {
 			t.Fatalf("run %.40q: %v", code, err)
 		}
@@ -101,9 +106,11 @@ const (
 	last   = "data: {\"model\":\"m\",\"choices\":[],\"usage\":{\"prompt_tokens\": 7,\"total_tokens\":1234,\"completion_tokens\":1227}}\n\ndata: [DONE]\n\n"
 )
 
-func wantTokens(t *testing.T, name string, got map[string]string, total, prompt, completion string) {
+// wantTokens compares the number of all tokens, of those of the prompt and of the rest.
+func wantTokens(t *testing.T, name string, got map[string]string, numbers ...string) {
 	t.Helper()
-	for attribute, want := range map[string]string{"tokens_total": total, "tokens_prompt": prompt, "tokens_completion": completion} {
+	for i, attribute := range []string{"tokens_total", "tokens_prompt", "tokens_completion"} {
+		want := numbers[i]
 		if want != "" {
 			want = "maas.usage " + want
 		}
@@ -118,14 +125,14 @@ func TestTokensOfAStream(t *testing.T) {
 	source := program(t)
 	whole := first + last
 	for split := range len(whole) {
-		got, passed := run(t, source, chat, stream, "", whole[:split], whole[split:])
+		got, passed := run(t, source, exchange{chat, stream, ""}, whole[:split], whole[split:])
 		wantTokens(t, fmt.Sprintf("split at %d", split), got, "1234", "7", "1227")
 		if got["response_model"] != "maas.usage m" || passed != 2 {
 			t.Errorf("split at %d: model %q, %d pieces passed", split, got["response_model"], passed)
 		}
 	}
 	single := strings.Split(whole, "")
-	got, passed := run(t, source, chat, stream, "", single...)
+	got, passed := run(t, source, exchange{chat, stream, ""}, single...)
 	wantTokens(t, "letter by letter", got, "1234", "7", "1227")
 	if passed != len(single) {
 		t.Errorf("%d pieces passed", passed)
@@ -135,14 +142,14 @@ func TestTokensOfAStream(t *testing.T) {
 func TestStreamsWithoutTokens(t *testing.T) {
 	t.Parallel()
 	source := program(t)
-	got, passed := run(t, source, chat, stream, "", first, "", first)
+	got, passed := run(t, source, exchange{chat, stream, ""}, first, "", first)
 	wantTokens(t, "no usage", got, "0", "0", "0")
 	if passed != 3 {
 		t.Errorf("%d pieces passed", passed)
 	}
-	got, _ = run(t, source, chat, stream, "", strings.Repeat("x", 1<<20)+last)
+	got, _ = run(t, source, exchange{chat, stream, ""}, strings.Repeat("x", 1<<20)+last)
 	wantTokens(t, "a large piece", got, "1234", "7", "1227")
-	got, _ = run(t, source, chat, stream, "", `"usage":{"total_tokens":`+strings.Repeat("9", 40)+`}`)
+	got, _ = run(t, source, exchange{chat, stream, ""}, `"usage":{"total_tokens":`+strings.Repeat("9", 40)+`}`)
 	wantTokens(t, "a number that is too large", got, "0", "0", "0")
 }
 
@@ -152,7 +159,7 @@ func TestOtherAnswersAreLeftAlone(t *testing.T) {
 	for name, tc := range map[string][2]string{
 		"another path": {"/v1/models", stream}, "a path in the query": {"/x?/v1/completions", stream}, "one piece": {chat, "application/json"}, "no type": {chat, ""},
 	} {
-		got, passed := run(t, source, tc[0], tc[1], "", last)
+		got, passed := run(t, source, exchange{tc[0], tc[1], ""}, last)
 		wantTokens(t, name, got, "", "", "")
 		if passed != 0 {
 			t.Errorf("%s: %d pieces were looked at", name, passed)
@@ -164,10 +171,10 @@ func TestOtherAnswersAreLeftAlone(t *testing.T) {
 func TestFaultsChangeNoAnswer(t *testing.T) {
 	t.Parallel()
 	source := program(t)
-	if _, passed := run(t, source, chat, stream, "broken = true", last); passed != 0 {
+	if _, passed := run(t, source, exchange{chat, stream, "broken = true"}, last); passed != 0 {
 		t.Errorf("%d pieces were looked at", passed)
 	}
-	got, passed := run(t, source, chat, stream, "corrupt = true", first, last)
+	got, passed := run(t, source, exchange{chat, stream, "corrupt = true"}, first, last)
 	wantTokens(t, "pieces that cannot be read", got, "0", "0", "0")
 	if passed != 2 {
 		t.Errorf("%d pieces passed", passed)
