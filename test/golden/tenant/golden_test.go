@@ -8,8 +8,6 @@ import (
 	"slices"
 	"testing"
 
-	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
@@ -138,20 +136,4 @@ func TestGoldenFiles(t *testing.T) {
 			golden.YAML(t, filepath.Join(dir, "warnings.yaml"), map[string]any{"warnings": got.warnings})
 		})
 	}
-}
-
-// namespaces are those the objects of a case are in.
-func namespaces(objects []*unstructured.Unstructured) []*corev1.Namespace {
-	var names []string
-	for _, o := range objects {
-		if o.GetNamespace() != "" {
-			names = append(names, o.GetNamespace())
-		}
-	}
-	slices.Sort(names)
-	var list []*corev1.Namespace
-	for _, name := range slices.Compact(names) {
-		list = append(list, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}})
-	}
-	return list
 }

@@ -4,18 +4,11 @@
 package tenant_test
 
 import (
-	"context"
-	"errors"
-	"fmt"
 	"slices"
 	"testing"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/opendatahub-io/maas-operator/internal/apply"
 	"github.com/opendatahub-io/maas-operator/internal/desired"
 	"github.com/opendatahub-io/maas-operator/test/golden"
 	"github.com/opendatahub-io/maas-operator/test/internal/apiserver"
@@ -26,69 +19,37 @@ import (
 // not even as a field nobody knows, and the second time nothing is left to do.
 func TestARealAPIServerTakesEveryCase(t *testing.T) {
 	t.Parallel()
-	admin := apiserver.Admin(t, testenv.GatewayAPI, testenv.Kuadrant, testenv.Istio)
-	certificates := 0
+	admin := apiserver.Admin(t, testenv.GatewayAPI, testenv.Kuadrant, testenv.Istio, testenv.CertManager)
 	for _, name := range golden.Cases(t, "testdata") {
 		got := build(t, name)
-		objects := slices.Concat(got.tenant, got.aiTenant)
-		for _, namespace := range namespaces(objects) {
-			if err := admin.Create(t.Context(), namespace); err != nil && !apierrors.IsAlreadyExists(err) {
-				t.Fatalf("create namespace: %v", err)
-			}
-		}
-		for _, o := range objects {
-			if o.GetKind() == "Certificate" {
-				certificates++ // Its CRD is not at hand.
-				continue
-			}
-			if err := applyTwice(t.Context(), admin, o); err != nil {
+		for _, o := range slices.Concat(got.tenant, got.aiTenant) {
+			if err := apiserver.Settles(t.Context(), admin, o); err != nil {
 				t.Errorf("%s: %s %s: %v", name, o.GetKind(), o.GetName(), err)
 			}
 		}
 	}
-	if certificates == 0 {
-		t.Error("no case has a Certificate")
-	}
-	checkRequirements(t, admin)
+	checkRequirements(t)
 }
 
-// applyTwice applies an object, checks that it is settled, and removes it for the
-// next case.
-func applyTwice(ctx context.Context, admin client.Client, o *unstructured.Unstructured) error {
-	if err := admin.Create(ctx, o.DeepCopy(), client.DryRunAll, client.FieldValidation(metav1.FieldValidationStrict)); err != nil {
-		return fmt.Errorf("create: %w", err)
-	}
-	applier := apply.New(admin, apply.Options{})
-	if _, err := applier.Apply(ctx, o); err != nil {
-		return fmt.Errorf("apply: %w", err)
-	}
-	again, err := applier.Apply(ctx, o)
-	if err == nil && again.Outcome != apply.Unchanged {
-		err = errors.New(string(again.Outcome))
-	}
-	if err != nil {
-		return fmt.Errorf("apply again: %w", err)
-	}
-	return admin.Delete(ctx, o, client.PropagationPolicy(metav1.DeletePropagationBackground))
-}
-
-// checkRequirements compares what the component table requires with what the CRDs
-// define.
-func checkRequirements(t *testing.T, admin client.Client) {
+// checkRequirements finds what each row of the component table requires among the CRDs of
+// all products. That of OpenTelemetry's collector is not at hand.
+func checkRequirements(t *testing.T) {
 	t.Helper()
+	kinds := map[string]string{"opentelemetrycollectors.opentelemetry.io": "OpenTelemetryCollector"}
+	for _, set := range testenv.CRDSets() {
+		crds, err := testenv.LoadCRDs(set)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, crd := range crds {
+			if kinds[crd.GetName()], _, err = unstructured.NestedString(crd.Object, "spec", "names", "kind"); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
 	for _, component := range desired.Table() {
-		if component.Requires == "" || component.GVK.Kind == "Certificate" {
-			continue
-		}
-		crd := &unstructured.Unstructured{}
-		crd.SetAPIVersion("apiextensions.k8s.io/v1")
-		crd.SetKind("CustomResourceDefinition")
-		if err := admin.Get(t.Context(), client.ObjectKey{Name: component.Requires}, crd); err != nil {
-			t.Errorf("%s: %v", component.ID, err)
-			continue
-		}
-		if kind, _, err := unstructured.NestedString(crd.Object, "spec", "names", "kind"); err != nil || kind != component.GVK.Kind {
-			t.Errorf("%s requires %s, which is a %s, and renders a %s", component.ID, component.Requires, kind, component.GVK.Kind)
+		if kind := kinds[component.Requires]; component.Requires != "" && kind != component.GVK.Kind {
+			t.Errorf("%s requires %s, which is a %q, and renders a %s", component.ID, component.Requires, kind, component.GVK.Kind)
 		}
 	}
 }
