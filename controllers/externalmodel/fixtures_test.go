@@ -103,7 +103,7 @@ func (w world) readable() {
 	})
 }
 
-func (w world) secret(name string, labels map[string]string, data map[string]string) *corev1.Secret {
+func (w world) secret(name string, labels, data map[string]string) *corev1.Secret {
 	return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: name, Labels: labels}, StringData: data}
 }
 

@@ -148,7 +148,7 @@ func (r *Reconciler) carried(ctx context.Context, s *scope, holder types.Namespa
 // themselves.
 func (r *Reconciler) prune(ctx context.Context, s *scope) error {
 	if s.facts.Homeless != nil {
-		return nil
+		return nil //nolint:nilerr // The problem is a fact of the status: what is there stays.
 	}
 	invalid := s.facts.Invalid != nil // What works for it stays, unless the host is another's by now.
 	if s.output.Route == nil && !invalid {

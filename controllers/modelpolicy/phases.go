@@ -68,6 +68,7 @@ func (r *Reconciler) gather(ctx context.Context, s *scope) (err error) {
 	if s.input.AcceptKeyHeader, err = r.acceptsKeyHeader(ctx, s.ref); err != nil {
 		return err
 	}
+	s.input.External = s.ref.Spec.ModelRef.Kind == v1alpha1.BackendExternalModel
 	key := types.NamespacedName{Namespace: s.ref.Namespace, Name: model.TokenRateLimitPolicyName(s.ref.Name)}
 	live, err := fetch.Optional(ctx, r.Client, key, kuadrant.New(kuadrant.TokenRateLimitPolicy))
 	s.input.Live = model.LiveOf(live)

@@ -61,6 +61,8 @@ type ExternalRoute struct {
 	Port int64
 	// Host is what the header Host is set to.
 	Host string
+	// Remove are headers that the provider must not see.
+	Remove []string
 	// Timeout bounds a request, as a duration of Gateway API.
 	Timeout string
 	// Rules are the rules, in their order.

@@ -62,6 +62,18 @@ func headerStartsWith(name, prefix string) string {
 	return fmt.Sprintf("%s.startsWith(%q)", header(name), prefix)
 }
 
+// Blanked are the headers in which credentials are accepted, with nothing in them: they
+// take the place of the client's, and whoever comes behind the gateway learns none. A
+// header cannot be taken away. What adds a credential of its own behind the policies
+// replaces them in turn. They are sorted by name.
+func (c Credentials) Blanked() []values.NamedExpression {
+	headers := []values.NamedExpression{{Name: headerAuthorization, Expression: `""`}}
+	if c.AcceptKeyHeader {
+		headers = append(headers, values.NamedExpression{Name: headerAPIKey, Expression: `""`})
+	}
+	return headers
+}
+
 // HeaderKey holds when the x-api-key header carries the key of the request;
 // Authorization wins when both do.
 func HeaderKey() string {

@@ -11,6 +11,7 @@ import (
 	gwapiv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
+	"github.com/opendatahub-io/maas-operator/internal/desired/callerid"
 	"github.com/opendatahub-io/maas-operator/internal/desired/endpoint"
 	"github.com/opendatahub-io/maas-operator/internal/desired/opening"
 	"github.com/opendatahub-io/maas-operator/internal/render"
@@ -134,8 +135,18 @@ func route(in Input, meta values.Meta, addressed bool) *values.ExternalRoute {
 	}
 	return &values.ExternalRoute{
 		Meta: meta, GatewayName: in.Gateway.Name, GatewayNamespace: in.Gateway.Namespace,
-		Service: meta.Name, Port: int64(in.Provider.Port), Host: in.Provider.Host, Timeout: timeout, Rules: rules,
+		Service: meta.Name, Port: int64(in.Provider.Port), Host: in.Provider.Host, Remove: identityHeaders(), Timeout: timeout, Rules: rules,
 	}
+}
+
+// identityHeaders tell models of the cluster who calls. A provider is somebody else.
+func identityHeaders() []string {
+	headers := callerid.Headers("")
+	names := make([]string, len(headers))
+	for i, h := range headers {
+		names[i] = h.Name
+	}
+	return names
 }
 
 func rewrite(prefix string) []string {

@@ -45,6 +45,9 @@ type Input struct {
 	// AcceptKeyHeader allows API keys in x-api-key, for models that speak the
 	// messages format.
 	AcceptKeyHeader bool
+	// External tells that a provider outside of the cluster serves the model: what its
+	// callers prove who they are by goes no further than the gateway.
+	External bool
 	// AuthPolicies and Subscriptions are those that refer to the model.
 	AuthPolicies  []AuthPolicy
 	Subscriptions []Subscription
@@ -197,6 +200,9 @@ func (r request) policy(in Input) values.ModelAuthPolicy {
 	}
 	if in.AcceptKeyHeader {
 		policy.KeyHeader = []values.KeyHeader{{When: callerid.HeaderKey()}}
+	}
+	if in.External {
+		policy.Headers = append(r.credentials.Blanked(), policy.Headers...)
 	}
 	if oidc := in.Tenant.OIDC; oidc != nil {
 		policy.OIDC = []values.OIDCProvider{{IssuerURL: oidc.IssuerURL, TTLSeconds: oidc.TTLSeconds, When: r.credentials.SendsJWT()}}

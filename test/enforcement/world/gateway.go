@@ -38,7 +38,7 @@ func (t *Tenant) startGateway(ctx context.Context) error {
 			"--backend-ca=" + certificate.CAFile, "--backend=" + installation.Namespace + "/" + t.Names.MaaSAPI() + "=https://" + api,
 			"--backend=" + stage.ModelNamespace + "/" + UpstreamService + "=" + w.Upstream.server.URL,
 			"--backend=" + OtherNamespace + "/" + UpstreamService + "=" + w.Upstream.server.URL,
-		}, w.simulated()...),
+		}, append(w.simulated(), w.outside()...)...),
 	})
 	if err != nil {
 		return err

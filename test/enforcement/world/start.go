@@ -23,6 +23,11 @@ func (w *World) startEngines(ctx context.Context, o Options) (err error) {
 	w.onStop(w.Names.Stop)
 	w.Upstream = newUpstream()
 	w.onStop(func() error { w.Upstream.server.Close(); return nil })
+	if o.Provider {
+		if err := w.startProvider(); err != nil {
+			return err
+		}
+	}
 	work, within := errgroup.WithContext(ctx)
 	work.Go(func() error { return w.startKuadrant(within, o) })
 	work.Go(func() error { return w.startAuthorino(within) })

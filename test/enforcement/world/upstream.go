@@ -18,6 +18,8 @@ type Reached struct {
 	Path   string
 	Header http.Header
 	Body   string
+	// ServerName is what the gateway sent as such; empty without TLS.
+	ServerName string
 }
 
 // Upstream is the server behind every model that has no other. It keeps what reaches
@@ -44,10 +46,12 @@ func newUpstream() *Upstream {
 // ServeHTTP keeps the request and answers it.
 func (u *Upstream) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body) // What is missing of it shows.
-	u.mu.Lock()
-	u.seen[r.Header.Get(requestID)] = &Reached{
-		Method: r.Method, Host: r.Host, Path: r.RequestURI, Header: r.Header.Clone(), Body: string(body),
+	reached := &Reached{Method: r.Method, Host: r.Host, Path: r.RequestURI, Header: r.Header.Clone(), Body: string(body)}
+	if r.TLS != nil {
+		reached.ServerName = r.TLS.ServerName
 	}
+	u.mu.Lock()
+	u.seen[r.Header.Get(requestID)] = reached
 	handler := u.fixed[r.URL.Path]
 	u.mu.Unlock()
 	if handler != nil {

@@ -50,6 +50,9 @@ type Options struct {
 	Simulator bool
 	// SimulatorArgs are further arguments of the simulator.
 	SimulatorArgs []string
+	// Provider also runs a provider of models outside of the cluster, which the gateways
+	// find at [ProviderHost].
+	Provider bool
 	// Args are further arguments of the operator; of two the last counts.
 	Args []string
 	// KuadrantEnv are further settings of Kuadrant's operator, as NAME=value; of two the
@@ -77,6 +80,8 @@ type World struct {
 	Names     *engines.NameProxy
 	// Upstream is the server behind models that are not simulated.
 	Upstream *Upstream
+	// Provider is outside of the cluster; nil unless asked for.
+	Provider *Provider
 
 	options   Options
 	parts     *installation.Parts

@@ -31,8 +31,9 @@ type input struct {
 	Route string               `json:"route"`
 	// Tenant is the model's; the default tenant when left out.
 	Tenant *tenancy.Context `json:"tenant"`
-	// AcceptKeyHeader, Live and Settings are the other facts.
+	// AcceptKeyHeader, External, Live and Settings are the other facts.
 	AcceptKeyHeader bool           `json:"acceptKeyHeader"`
+	External        bool           `json:"external"`
 	Live            model.Live     `json:"live"`
 	Settings        model.Settings `json:"settings"`
 	// AuthPolicies and Subscriptions are the custom resources.
@@ -47,7 +48,7 @@ func load(t *testing.T, file string) model.Input {
 	if in.Tenant != nil {
 		tenant = *in.Tenant
 	}
-	out := model.Input{Model: in.Model, Route: in.Route, Tenant: tenant, AcceptKeyHeader: in.AcceptKeyHeader, Live: in.Live, Settings: in.Settings}
+	out := model.Input{Model: in.Model, Route: in.Route, Tenant: tenant, AcceptKeyHeader: in.AcceptKeyHeader, External: in.External, Live: in.Live, Settings: in.Settings}
 	for i := range in.AuthPolicies {
 		out.AuthPolicies = append(out.AuthPolicies, model.AuthPolicy{Object: &in.AuthPolicies[i], Tenant: tenant.Name})
 	}

@@ -36,6 +36,10 @@ func toggles() [][]toggle {
 		{
 			{name: "keys in Authorization only"},
 			{name: "keys in x-api-key too", set: func(in *model.Input) { in.AcceptKeyHeader = true }, shows: []string{"rules.authentication.api-keys-x-api-key"}},
+			{name: "a provider's model", set: func(in *model.Input) { in.External = true }, shows: []string{"rules.response.success.headers.authorization"}},
+			{name: "a provider's model, keys in x-api-key too", set: func(in *model.Input) { in.External, in.AcceptKeyHeader = true, true }, shows: []string{
+				"rules.authentication.api-keys-x-api-key", "rules.response.success.headers.authorization", "rules.response.success.headers.x-api-key",
+			}},
 		},
 		{
 			{name: "no OIDC"},
@@ -188,7 +192,7 @@ func TestEveryCombinationOfFeaturesRenders(t *testing.T) {
 			auth++
 		}
 	}
-	if diff := cmp.Diff([]int{2 * 2 * 3 * 2 * 2 * 4, 5}, []int{auth, len(distinct) - auth}); diff != "" {
+	if diff := cmp.Diff([]int{4 * 2 * 3 * 2 * 2 * 4, 5}, []int{auth, len(distinct) - auth}); diff != "" {
 		t.Errorf("distinct AuthPolicies and TokenRateLimitPolicies (-want +got):\n%s", diff)
 	}
 }
