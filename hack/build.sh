@@ -13,6 +13,8 @@
 #   bin/gateway-standin     a stand-in for the gateway in front of maas-api and models
 #   bin/llm-d-inference-sim a model server that answers the OpenAI API without a model
 #   bin/kuadrant-operator   the operator that carries out AuthPolicies and limits
+#   bin/kuadrant-telemetry  its extension that carries out TelemetryPolicies, with a
+#                           link below bin/kuadrant-extensions where it looks for one
 #   bin/authorino           the service that gateways ask whether a request may pass
 #   bin/oidc-provider       a provider of OIDC tokens
 #   bin/nsrun               runs a program in a network namespace of its own
@@ -28,7 +30,7 @@ heartbeat=15 # seconds between two signs of life
 
 usage() {
 	cat <<-'TEXT'
-		Usage: hack/build.sh [all|controlplane|crds|gateway|sim|engines|kuadrant|authorino|oidc|nsrun]
+		Usage: hack/build.sh [all|controlplane|crds|gateway|sim|engines|kuadrant|telemetry|authorino|oidc|nsrun]
 
 		  controlplane   Kubernetes, etcd, kubectl and KWOK into bin/
 		                 (the first time about 10 minutes on 2 idle cores)
@@ -38,11 +40,12 @@ usage() {
 		                 (the first time about 3 minutes on 2 idle cores)
 		  kuadrant       the operator of Kuadrant into bin/
 		                 (the first time about 4 minutes on 2 idle cores)
+		  telemetry      its extension for TelemetryPolicies into bin/ (a minute after kuadrant)
 		  authorino      the authorization service of Kuadrant into bin/
 		                 (the first time about 3 minutes on 2 idle cores)
 		  oidc           the provider of OIDC tokens into bin/
 		  nsrun          runs a program in a network namespace of its own, into bin/
-		  engines        kuadrant, authorino, oidc and nsrun
+		  engines        kuadrant, telemetry, authorino, oidc and nsrun
 		  all            controlplane and crds (default)
 	TEXT
 }
@@ -283,6 +286,15 @@ build_kuadrant() {
 		engines/kuadrant engine_build kuadrant github.com/kuadrant/kuadrant-operator/cmd
 }
 
+# Kuadrant's operator runs <extensions>/<name>/<name>.
+build_telemetry() {
+	build_program telemetry kuadrant-telemetry \
+		"extension of Kuadrant for telemetry (about a minute after kuadrant)" \
+		engines/kuadrant engine_build kuadrant github.com/kuadrant/kuadrant-operator/cmd/extensions/telemetry-policy
+	mkdir -p "${bin}/kuadrant-extensions/telemetry-policy"
+	ln -sfn ../../kuadrant-telemetry "${bin}/kuadrant-extensions/telemetry-policy/telemetry-policy"
+}
+
 build_authorino() {
 	build_program authorino authorino \
 		"authorization service Authorino (about 3 minutes the first time on 2 idle cores)" \
@@ -299,12 +311,14 @@ controlplane) build_controlplane ;;
 gateway) build_gateway ;;
 sim) build_sim ;;
 kuadrant) build_kuadrant ;;
+telemetry) build_telemetry ;;
 authorino) build_authorino ;;
 oidc) build_oidc ;;
 nsrun) build_nsrun ;;
 engines)
 	# One after the other: each of them alone keeps every core busy.
 	(build_kuadrant)
+	(build_telemetry)
 	(build_authorino)
 	(build_oidc)
 	(build_nsrun)

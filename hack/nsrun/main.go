@@ -16,6 +16,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -29,7 +30,9 @@ and it reaches nothing. What shall pass is forwarded between loopback addresses:
   --in HOST=INSIDE    serves HOST, outside, and leads to INSIDE, where the program listens
   --out INSIDE=HOST   serves INSIDE, where the program connects to, and leads to HOST
 
-Both may be repeated. Example:
+  --private DIR       is empty at first, and what is in it is seen by the program alone
+
+All may be repeated. Example:
 
   nsrun --in 127.0.0.1:40123=127.0.0.1:8080 --out 127.0.0.1:6443=127.0.0.1:6443 -- server -listen :8080
 
@@ -37,7 +40,7 @@ Signals go to the program. It ends with nsrun, however that ends, and nsrun ends
 with its exit code: 128 and the signal's number if one ended it. nsrun's own errors
 are 125. It needs Linux, and root, to make a network namespace.
 
-Usage: nsrun [--in HOST=INSIDE]... [--out INSIDE=HOST]... -- PROGRAM [ARGUMENT]...
+Usage: nsrun [--in HOST=INSIDE]... [--out INSIDE=HOST]... [--private DIR]... -- PROGRAM [ARGUMENT]...
 `
 
 // ownError is the exit code of errors that are not the program's.
@@ -46,6 +49,7 @@ const ownError = 125
 // settings are the command line.
 type settings struct {
 	in, out routes
+	private directories
 	command []string
 }
 
@@ -69,7 +73,7 @@ func run(args []string, out io.Writer) (int, error) {
 	if os.Geteuid() != 0 {
 		return ownError, errors.New("making a network namespace needs root")
 	}
-	inside, err := newNamespace()
+	inside, err := newNamespace(s.private)
 	if err != nil {
 		return ownError, err
 	}
@@ -97,6 +101,7 @@ func parse(args []string, out io.Writer) (settings, error) {
 	f.Usage = func() { fmt.Fprint(out, intro) }
 	f.Var(&s.in, "in", "")
 	f.Var(&s.out, "out", "")
+	f.Var(&s.private, "private", "")
 	if err := f.Parse(args); err != nil {
 		return s, err
 	}
@@ -128,6 +133,20 @@ func (r *routes) Set(text string) error {
 		}
 	}
 	*r = append(*r, route{from: from, to: to})
+	return nil
+}
+
+// directories is a flag that may be repeated.
+type directories []string
+
+func (d *directories) String() string { return fmt.Sprint(*d) }
+
+// Set adds a directory.
+func (d *directories) Set(text string) error {
+	if !filepath.IsAbs(text) {
+		return fmt.Errorf("%q is no absolute path", text)
+	}
+	*d = append(*d, text)
 	return nil
 }
 

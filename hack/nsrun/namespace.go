@@ -27,8 +27,9 @@ type namespace struct {
 	work chan func()
 }
 
-// newNamespace makes a namespace and brings its loopback interface up.
-func newNamespace() (*namespace, error) {
+// newNamespace makes a namespace and brings its loopback interface up. The directories
+// are its own.
+func newNamespace(private []string) (*namespace, error) {
 	n := &namespace{work: make(chan func())}
 	ready := make(chan error)
 	go func() {
@@ -36,6 +37,9 @@ func newNamespace() (*namespace, error) {
 		// program ends when the thread that started it does.
 		runtime.LockOSThread()
 		err := enter()
+		if err == nil && len(private) > 0 {
+			err = hide(private)
+		}
 		ready <- err
 		if err != nil {
 			return
@@ -64,6 +68,26 @@ func enter() error {
 	request.SetUint16(unix.IFF_UP | unix.IFF_RUNNING)
 	if err := unix.IoctlIfreq(socket, unix.SIOCSIFFLAGS, request); err != nil {
 		return fmt.Errorf("bring up the loopback interface: %w", err)
+	}
+	return nil
+}
+
+// hide puts empty directories in the place of some, for the calling thread and what it
+// starts.
+func hide(private []string) error {
+	if err := unix.Unshare(unix.CLONE_NEWNS); err != nil {
+		return fmt.Errorf("make a mount namespace: %w", err)
+	}
+	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
+		return fmt.Errorf("keep mounts to the namespace: %w", err)
+	}
+	for _, directory := range private {
+		if err := os.MkdirAll(directory, 0o755); err != nil {
+			return fmt.Errorf("make a private directory: %w", err)
+		}
+		if err := unix.Mount("private", directory, "tmpfs", 0, ""); err != nil {
+			return fmt.Errorf("make %s private: %w", directory, err)
+		}
 	}
 	return nil
 }

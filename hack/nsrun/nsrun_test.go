@@ -30,6 +30,8 @@ func TestParse(t *testing.T) {
 			args: "--in " + a + "=" + b + " --out " + b + "=" + c + " -in=" + c + "=" + a + " -- server --in x",
 			want: settings{in: routes{{a, b}, {c, a}}, out: routes{{b, c}}, command: []string{"server", "--in", "x"}},
 		},
+		"directories of its own":     {args: "--private /a --private /b server", want: settings{private: directories{"/a", "/b"}, command: []string{"server"}}},
+		"a directory somewhere":      {args: "--private a server", wantErr: "is no absolute path"},
 		"no program":                 {args: "--in " + a + "=" + b, wantErr: "which program?"},
 		"no pair":                    {args: "--in " + a + " -- server", wantErr: "is no pair of addresses"},
 		"all interfaces outside":     {args: "--in 0.0.0.0:1001=" + b + " -- server", wantErr: "is no loopback address"},

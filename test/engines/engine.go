@@ -83,6 +83,8 @@ type launch struct {
 	// them; out are loopback addresses outside that are there in there too.
 	in  map[string]string
 	out []string
+	// private are directories that it shares with nobody.
+	private []string
 
 	keep    bool
 	started func(*process.Process) error
@@ -116,6 +118,9 @@ func (p *Process) start(ctx context.Context, l launch) error {
 	}
 	for _, address := range slices.Concat(l.out, []string{server}) {
 		args = append(args, "--out", address+"="+address)
+	}
+	for _, directory := range l.private {
+		args = append(args, "--private", directory)
 	}
 	args = append(append(args, "--", l.bin), l.args...)
 	p.Process, err = process.Start(ctx, process.Command{

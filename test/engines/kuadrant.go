@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -52,6 +53,20 @@ func KuadrantCRDs() []testenv.CRDSet {
 // with its own ones the gateway gives Authorino a fifth of a second, and an error to the
 // client.
 func Patient() []string { return []string{"AUTH_SERVICE_TIMEOUT=5s"} }
+
+// BuildTelemetry builds the extension of Kuadrant that carries out TelemetryPolicies, if
+// it has to be built.
+func BuildTelemetry(ctx context.Context, out io.Writer) error {
+	return testenv.Build(ctx, "telemetry", out)
+}
+
+// Telemetry are settings of Kuadrant's operator that have it run that extension.
+func Telemetry() []string {
+	return []string{"WITH_EXTENSIONS=true", "EXTENSIONS_DIR=" + filepath.Join(testenv.RepoRoot(), "bin", "kuadrant-extensions")}
+}
+
+// sockets is where Kuadrant's operator and its extensions meet, whoever runs them.
+const sockets = "/tmp/kuadrant"
 
 // KuadrantOptions say how Kuadrant's operator is run.
 type KuadrantOptions struct {
@@ -132,8 +147,9 @@ func (k *Kuadrant) start(ctx context.Context, o KuadrantOptions) error {
 			// There is no gateway to load the filter that it would serve.
 			"WASM_SERVER_FILE_PATH=/dev/null", "WASM_SERVER_PORT=" + kuadrantWasm,
 		}, o.Env...),
-		in:   map[string]string{metrics: inside(kuadrantMetrics), probes: inside(kuadrantProbes)},
-		keep: o.Keep, started: o.Started, log: o.Out, ready: "http://" + probes + "/readyz",
+		private: []string{sockets},
+		in:      map[string]string{metrics: inside(kuadrantMetrics), probes: inside(kuadrantProbes)},
+		keep:    o.Keep, started: o.Started, log: o.Out, ready: "http://" + probes + "/readyz",
 	})
 	if err != nil {
 		return err

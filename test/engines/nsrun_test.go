@@ -149,3 +149,18 @@ func TestWhatIsToldPassesInAndOut(t *testing.T) {
 	}
 	wantWord(t, proxy, server, certified, "outside")
 }
+
+func TestAPrivateDirectoryIsTheProgramsOwn(t *testing.T) {
+	t.Parallel()
+	directory := filepath.Join(t.TempDir(), "private")
+	first := startInside(t, "echo mine >"+directory+"/file; echo wrote; sleep 600", "--private", directory)
+	awaitSaid(t, first, "wrote")
+	second := startInside(t, "echo found $(ls "+directory+"); echo done", "--private", directory)
+	awaitSaid(t, second, "done")
+	if found := awaitSaid(t, second, "found"); found != "" {
+		t.Errorf("another program sees %s", found)
+	}
+	if entries, err := os.ReadDir(directory); err != nil || len(entries) > 0 {
+		t.Errorf("outside, there are %v, %v", entries, err)
+	}
+}
