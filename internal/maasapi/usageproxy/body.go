@@ -75,3 +75,44 @@ func (b body) WriteTo(w io.Writer) (int64, error) {
 	}
 	return written, nil
 }
+
+// part is what is between two offsets, in the same memory.
+func (b body) part(start, end int) body {
+	var out body
+	for _, piece := range b.pieces {
+		if from, to := max(start, 0), min(end, len(piece)); from < to {
+			out.pieces = append(out.pieces, piece[from:to:to])
+			out.size += to - from
+		}
+		start, end = start-len(piece), end-len(piece)
+	}
+	return out
+}
+
+// joined is one behind the other, in the same memory.
+func joined(parts ...body) body {
+	var out body
+	for _, part := range parts {
+		out.pieces = append(out.pieces, part.pieces...)
+		out.size += part.size
+	}
+	return out
+}
+
+// maxShort is the longest text that is compared, in bytes.
+const maxShort = 64
+
+// is tells whether it is a text, a short one.
+func (b body) is(text string) bool { return b.size == len(text) && b.whole() == text }
+
+// short is the text between two quotes, or nothing when it is longer than any that
+// matters.
+func (b body) short() string {
+	if b.size < 2 || b.size > maxShort {
+		return ""
+	}
+	text := b.whole()
+	return text[1 : len(text)-1]
+}
+
+func (b body) whole() string { return string(bytes.Join(b.pieces, nil)) }

@@ -11,8 +11,6 @@ type failure struct {
 	status int
 	kind   string
 	text   string
-	// body is the log store's own answer, in JSON; empty for text.
-	body body
 }
 
 func refuse(status int, kind, text string) *failure {
@@ -26,9 +24,6 @@ type errorBody struct {
 }
 
 func (f *failure) content() body {
-	if f.body.size > 0 {
-		return f.body
-	}
 	text, err := json.Marshal(errorBody{Status: "error", Kind: f.kind, Text: f.text})
 	if err != nil {
 		text = []byte(`{"status":"error"}`) // Three texts are always written.

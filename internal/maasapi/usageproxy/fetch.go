@@ -4,7 +4,7 @@
 package usageproxy
 
 import (
-	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -52,9 +52,12 @@ func (p *Proxy) fetch(ctx context.Context, q question) (body, *failure) {
 		return body{}, p.unreachable(ctx, err)
 	}
 	if q.values != "" {
-		if answer, err = valuesIn(answer, q.values); err != nil {
-			return body{}, p.broken("it has another form than expected", err)
-		}
+		answer, err = valuesIn(answer, q.values)
+	} else {
+		answer, err = resultIn(answer)
+	}
+	if err != nil {
+		return body{}, p.broken("it has another form than expected", err)
 	}
 	return answer, nil
 }
@@ -92,14 +95,39 @@ func (p *Proxy) refused(response *http.Response) *failure {
 	}
 	answer, err := readBody(response.Body, maxErrorBody)
 	if err != nil {
-		return refuse(status, "bad_data", "The log store refuses the query")
+		return refuse(status, "bad_data", refusal)
 	}
-	var text bytes.Buffer
+	return refuse(status, "bad_data", reason(answer))
+}
+
+// refusal is what users are told where the log store's own words are none of their
+// business.
+const refusal = "The log store refuses the query: it may be wrong, or ask for more than the log store reads at once; ask for a shorter time or for fewer records"
+
+// reasons are the beginnings of what users are told in the log store's own words. They
+// are about the query, or about the user's own records. Others tell how much the log
+// store would have to read, which counts the records of everybody.
+func reasons() []string {
+	return []string{"parse error", "max entries limit", "the query time range exceeds the limit", "maximum of series", "maximum number of series"}
+}
+
+// reason says why the log store refuses a query.
+func reason(answer body) string {
+	var text strings.Builder
 	_, _ = answer.WriteTo(&text) // It never fails.
-	if trimmed := bytes.TrimSpace(text.Bytes()); len(trimmed) > 0 && trimmed[0] == '{' && json.Valid(trimmed) {
-		return &failure{status: status, kind: "bad_data", body: bodyOf(trimmed)}
+	said := text.String()
+	var structured struct {
+		Error   string `json:"error"`
+		Message string `json:"message"`
 	}
-	return refuse(status, "bad_data", readable(text.String()))
+	if json.Unmarshal([]byte(said), &structured) == nil {
+		said = cmp.Or(structured.Error, structured.Message)
+	}
+	said = readable(said)
+	if slices.ContainsFunc(reasons(), func(beginning string) bool { return strings.HasPrefix(said, beginning) }) {
+		return said
+	}
+	return refusal
 }
 
 // readable is the beginning of a text without what does not print.
@@ -111,9 +139,7 @@ func readable(text string) string {
 		}
 		return ' '
 	}, text)
-	if text = strings.TrimSpace(text); text == "" {
-		return "The log store refuses the query"
-	}
+	text = strings.TrimSpace(text)
 	if len(text) > maxErrorText {
 		text = strings.ToValidUTF8(text[:maxErrorText], "") + "…"
 	}

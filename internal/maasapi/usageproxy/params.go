@@ -4,6 +4,7 @@
 package usageproxy
 
 import (
+	"encoding/json"
 	"errors"
 	"maps"
 	"math"
@@ -30,8 +31,9 @@ const (
 const (
 	// defaultSince is how far back the log store looks when nothing else is said.
 	defaultSince = 6 * time.Hour
-	// maxSpan is the longest time that values of a label are looked for in.
-	maxSpan = 366 * 24 * time.Hour
+	// maxSpan is the longest time that values of a label are looked for in: the log store
+	// itself takes no longer one, unless it is told to.
+	maxSpan = 30 * 24 * time.Hour
 	// maxParameter is the longest parameter but for query, in bytes.
 	maxParameter = 64
 )
@@ -39,7 +41,7 @@ const (
 var (
 	errParameters = errors.New("the parameters are not understood: give each of query, limit, time, start, end, since, step, interval and direction once at most, where the path has it")
 	errNoQuery    = errors.New("the parameter query is missing: say what to look for")
-	errTimes      = errors.New("the parameters start, end and since are not understood: give times as RFC 3339 or as a Unix time, since as a duration like 6h, and an end behind the start, 366 days at most")
+	errTimes      = errors.New("the parameters start, end and since are not understood: give times as RFC 3339 or as a Unix time, since as a duration like 6h, and an end behind the start, 30 days at most")
 )
 
 // endpoint is a path of the log store that users may ask for.
@@ -120,6 +122,8 @@ type question struct {
 	// values is the name of the label whose values are wanted of the answer; empty for
 	// the answer itself.
 	values string
+	// known is the answer where the log store need not be asked.
+	known []byte
 }
 
 // ask makes what the log store is asked of what a user asked, restricted.
@@ -127,8 +131,7 @@ func (e endpoint) ask(parameters url.Values, name string, r logql.Restriction, n
 	query := parameters.Get("query")
 	switch e {
 	case endpointLabels:
-		narrowed, err := r.Selector(query)
-		return question{path: pathLabels, parameters: with(parameters, "query", narrowed)}, err
+		return names(r, query)
 	case endpointValues:
 		return valuesOf(r, name, parameters, now)
 	default:
@@ -150,6 +153,28 @@ func with(parameters url.Values, name, value string) url.Values {
 	return out
 }
 
+// names are those that records have something to say of. The log store is not asked:
+// its list takes a selector but no filter, and whether it is empty would tell which
+// subscriptions and models others use, and when.
+func names(r logql.Restriction, query string) (question, error) {
+	if _, err := r.Selector(query); err != nil {
+		return question{}, err
+	}
+	known, err := json.Marshal(map[string]any{"status": "success", "data": Labels()})
+	if err != nil {
+		return question{}, errors.New("the names of labels cannot be written")
+	}
+	return question{known: known}, nil
+}
+
+// Labels are the names by which records are told apart, sorted.
+func Labels() []string {
+	return []string{
+		"groups", "key_id", "key_name", "kubernetes_namespace_name", "model", "organization_id", "response_code", "response_model", "response_type",
+		"service_name", "subscription", "user_id",
+	}
+}
+
 // valuesOf asks for the values of a label among the user's own records: the log
 // store's own list of values takes a selector but no filter, and would show which
 // subscriptions and models others use.
@@ -163,7 +188,9 @@ func valuesOf(r logql.Restriction, name string, parameters url.Values, now time.
 		return question{}, err
 	}
 	seconds := strconv.FormatInt(int64(math.Ceil(span.Seconds())), 10)
-	query := "count by (" + name + ") (count_over_time(" + selector + r.Filter() + " [" + seconds + "s]))"
+	// The log store groups early for a sum. For a count it keeps a series for each
+	// record, whose numbers of tokens differ, until the end.
+	query := "sum by (" + name + ") (count_over_time(" + selector + r.Filter() + " [" + seconds + "s]))"
 	return question{path: pathQuery, values: name, parameters: url.Values{
 		"query": {query}, "time": {strconv.FormatInt(end.UnixNano(), 10)},
 	}}, nil

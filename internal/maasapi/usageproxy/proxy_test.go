@@ -4,6 +4,7 @@
 package usageproxy_test
 
 import (
+	"encoding/json"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -13,6 +14,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/opendatahub-io/maas-operator/internal/maasapi/usageproxy"
 )
 
 func TestOwnRecordsAreAskedForAndNothingElse(t *testing.T) {
@@ -127,6 +130,7 @@ func TestWhatIsNotAllowedIsRefused(t *testing.T) {
 		"a query for label values":  {target: "/loki/api/v1/label/a/values?query=" + url.QueryEscape(`{a="b"}) or ({}`), want: http.StatusBadRequest},
 		"an end before the start":   {target: "/loki/api/v1/label/a/values?start=2&end=1", want: http.StatusBadRequest},
 		"a start that is no time":   {target: "/loki/api/v1/label/a/values?start=yesterday", want: http.StatusBadRequest},
+		"a span of 31 days":         {target: "/loki/api/v1/label/a/values?since=744h", want: http.StatusBadRequest},
 		"a start long ago":          {target: "/loki/api/v1/label/a/values?start=1", want: http.StatusBadRequest},
 		"a duration that is none":   {target: "/loki/api/v1/label/a/values?since=1y", want: http.StatusBadRequest},
 		"a time that is no number":  {target: "/loki/api/v1/label/a/values?start=NaN", want: http.StatusBadRequest},
@@ -158,17 +162,22 @@ func TestWhatIsNotAllowedIsRefused(t *testing.T) {
 	})
 }
 
-func TestLabelNamesAreThoseOfTheNamespace(t *testing.T) {
+// The log store's list would tell of others' subscriptions and models: it is empty where
+// nobody uses them.
+func TestLabelNamesAreTheSameForEverybody(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	r.get(t, "/loki/api/v1/labels?since=6h")
-	want := url.Values{"query": {`{kubernetes_namespace_name="mon"}`}, "since": {"6h"}}
-	asked := r.store.requests()
-	if len(asked) != 1 || asked[0].URL.Path != "/api/logs/v1/application/loki/api/v1/labels" {
-		t.Fatalf("asked %v", asked)
+	names, err := json.Marshal(map[string]any{"data": usageproxy.Labels(), "status": "success"})
+	if err != nil {
+		t.Fatal(err)
 	}
-	if diff := cmp.Diff(want, asked[0].URL.Query()); diff != "" {
-		t.Errorf("parameters (-want +got):\n%s", diff)
+	for _, parameters := range []string{"", "?since=6h", "?start=1&end=2", "?query=" + url.QueryEscape(`{subscription=~"other.*"}`)} {
+		if got := r.get(t, "/loki/api/v1/labels"+parameters); got.Code != http.StatusOK || got.Body.String() != string(names) {
+			t.Errorf("%s answers %d %s", parameters, got.Code, got.Body)
+		}
+	}
+	if asked := r.store.requests(); len(asked) != 0 {
+		t.Errorf("the log store was asked %d times", len(asked))
 	}
 }
 
@@ -193,7 +202,7 @@ func TestValuesOfALabelAreThoseOfTheUser(t *testing.T) {
 		}
 		asked := r.store.requests()
 		last := asked[len(asked)-1]
-		wanted := url.Values{"query": {"count by (model) (count_over_time(" + want[0] + "))"}, "time": {want[1]}}
+		wanted := url.Values{"query": {"sum by (model) (count_over_time(" + want[0] + "))"}, "time": {want[1]}}
 		if diff := cmp.Diff(wanted, last.URL.Query()); diff != "" || last.URL.Path != "/api/logs/v1/application/loki/api/v1/query" {
 			t.Errorf("%s asks %s (-want +got):\n%s", target, last.URL.Path, diff)
 		}

@@ -31,13 +31,15 @@ func TestErrorsOfTheLogStoreHaveOneForm(t *testing.T) {
 		want   int
 		says   string
 	}{
-		"its own JSON":             {says(http.StatusBadRequest, `{"status":"error","error":"parse error"}`), http.StatusBadRequest, `{"status":"error","error":"parse error"}`},
+		"its own JSON":             {says(http.StatusBadRequest, `{"status":"secret","error":"parse error at a","data":"secret"}`), http.StatusBadRequest, `{"status":"error","errorType":"bad_data","error":"parse error at a"}`},
+		"other JSON":               {says(http.StatusBadRequest, `{"code":400,"message":"max entries limit per query exceeded"}`), http.StatusBadRequest, `"error":"max entries limit per query exceeded"`},
+		"what others have":         {says(http.StatusBadRequest, `{"message":"the query would read too many bytes (query: secret)"}`), http.StatusBadRequest, "refuses the query"},
 		"a text":                   {typed(http.StatusBadRequest, "text/plain", "parse error\x00 at <line> 1\n"), http.StatusBadRequest, `"error":"parse error  at \u003cline\u003e 1"`},
 		"a page":                   {typed(http.StatusUnprocessableEntity, "text/html", "<html>"), http.StatusUnprocessableEntity, `"status":"error"`},
 		"nothing":                  {typed(http.StatusBadRequest, "text/plain", ""), http.StatusBadRequest, "refuses the query"},
-		"a long text":              {typed(http.StatusBadRequest, "text/plain", strings.Repeat("ä", 1<<12)), http.StatusBadRequest, "…"},
+		"a long text":              {typed(http.StatusBadRequest, "text/plain", "parse error"+strings.Repeat("ä", 1<<12)), http.StatusBadRequest, "…"},
 		"an endless text":          {typed(http.StatusBadRequest, "text/plain", strings.Repeat("a", 1<<17)), http.StatusBadRequest, "refuses the query"},
-		"too many requests":        {says(http.StatusTooManyRequests, `{"a":1}`), http.StatusTooManyRequests, `{"a":1}`},
+		"too many requests":        {says(http.StatusTooManyRequests, `{"secret":1}`), http.StatusTooManyRequests, "refuses the query"},
 		"no rights of the proxy":   {says(http.StatusForbidden, `{"secret":1}`), http.StatusBadGateway, "answered with an error"},
 		"an unknown proxy":         {says(http.StatusUnauthorized, `{"secret":1}`), http.StatusBadGateway, "answered with an error"},
 		"a path that is not":       {says(http.StatusNotFound, `{"secret":1}`), http.StatusBadGateway, "answered with an error"},
@@ -96,9 +98,13 @@ func TestRedirectsAreNotFollowed(t *testing.T) {
 func TestLargeAnswersAreRefused(t *testing.T) {
 	t.Parallel()
 	const bound = 10 << 20
+	answer := func(size int) string {
+		const begin, end = `{"status":"success","data":{"resultType":"streams","result":["`, `"]}}`
+		return begin + strings.Repeat("a", size-len(begin)-len(end)) + end
+	}
 	for size, want := range map[int]int{bound: http.StatusOK, bound + 1: http.StatusBadGateway, bound + 1<<20: http.StatusBadGateway} {
 		r := newRig(t)
-		r.store.answers(says(http.StatusOK, `"`+strings.Repeat("a", size-2)+`"`))
+		r.store.answers(says(http.StatusOK, answer(size)))
 		got := r.get(t, query(`{}`))
 		if got.Code != want || want == http.StatusOK && got.Body.Len() != size {
 			t.Errorf("%d bytes: answered %d with %d bytes", size, got.Code, got.Body.Len())
