@@ -206,6 +206,9 @@ const (
 	// ReasonGatewayConfigurationIncomplete: what Kuadrant generates for the tenant's
 	// Gateway lacks models whose policies it calls enforced.
 	ReasonGatewayConfigurationIncomplete ConditionReason = "GatewayConfigurationIncomplete"
+	// ReasonGatewayConfigurationUnsafe: Kuadrant is set so that the tenant's Gateway lets
+	// requests pass, or fails them, while what it asks does not answer in time.
+	ReasonGatewayConfigurationUnsafe ConditionReason = "GatewayConfigurationUnsafe"
 	// ReasonNotAvailable: the Pods of an add-on do not run yet.
 	ReasonNotAvailable ConditionReason = "NotAvailable"
 	// ReasonMultipleWarnings: there are warnings of several kinds.
@@ -290,6 +293,8 @@ const (
 	// ReasonSuperseded: an ExternalModel of the same name in the group
 	// inference.opendatahub.io takes this one's place.
 	ReasonSuperseded ConditionReason = "Superseded"
+	// ReasonProviderNotFound: there is no such ExternalProvider.
+	ReasonProviderNotFound ConditionReason = "ProviderNotFound"
 	// ReasonAPIMissing: the cluster does not serve a kind that is needed.
 	ReasonAPIMissing ConditionReason = "APIMissing"
 )

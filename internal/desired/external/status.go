@@ -4,6 +4,7 @@
 package external
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -64,8 +65,20 @@ const (
 	Replaced
 )
 
+// Fields are where the author of a model finds what messages are about. Empty ones are
+// those of this operator's own group.
+type Fields struct {
+	// Host is the field with the provider's host, Credential the one that names the
+	// Secret, Target the one with the name that requests have in a header.
+	Host, Credential, Target string
+}
+
 // Facts are what the status of a model depends on.
 type Facts struct {
+	// Fields are those of the model's group.
+	Fields Fields
+	// Note says what of the spec has no effect, or is empty.
+	Note string
 	// Generation is the model's.
 	Generation int64
 	// Secret is the name of the Secret with the provider's API key, Credential what is
@@ -165,9 +178,10 @@ func (f Facts) ready(credential metav1.Condition) (v1alpha1.ExternalModelPhase, 
 // aside says what is not as usual about a model that works.
 func (f Facts) aside() string {
 	if len(f.OptedOut) == 0 {
-		return ""
+		return f.Note
 	}
-	return fmt.Sprintf("Not managed because of the annotation %s=false: %s. Remove the annotation to hand it back.", v1alpha1.AnnotationManaged, strings.Join(f.OptedOut, ", "))
+	optedOut := fmt.Sprintf("Not managed because of the annotation %s=false: %s. Remove the annotation to hand it back.", v1alpha1.AnnotationManaged, strings.Join(f.OptedOut, ", "))
+	return strings.TrimSpace(f.Note + " " + optedOut)
 }
 
 // of makes a condition of an error that is the user's.
@@ -181,7 +195,7 @@ func of(err error) metav1.Condition {
 func (f Facts) host() metav1.Condition {
 	switch {
 	case f.Refused != "":
-		return no(v1alpha1.ReasonHostRefused, "spec.endpoint "+f.Refused+": name a host outside of the cluster. Nothing is made for this ExternalModel.")
+		return no(v1alpha1.ReasonHostRefused, cmp.Or(f.Fields.Host, "spec.endpoint")+" "+f.Refused+": name a host outside of the cluster. Nothing is made for this ExternalModel.")
 	case f.Secured:
 		return yes(v1alpha1.ReasonHostAccepted, "The provider is spoken to over TLS, although this ExternalModel does not ask for it: another one of the same host and port does.")
 	default:
@@ -190,7 +204,7 @@ func (f Facts) host() metav1.Condition {
 }
 
 func (f Facts) credential() metav1.Condition {
-	secret := "Secret " + f.Secret + ", which spec.credentialRef names,"
+	secret := "Secret " + f.Secret + ", which "+cmp.Or(f.Fields.Credential, "spec.credentialRef")+" names,"
 	label := fmt.Sprintf("label it %s=true, or payload processing does not find it and requests fail.", v1alpha1.LabelPayloadManaged)
 	switch f.Credential {
 	case CredentialUsable:
@@ -229,7 +243,7 @@ func (f Facts) accepted() metav1.Condition {
 func (f Facts) identity() metav1.Condition {
 	if f.Conflict {
 		return no(v1alpha1.ReasonModelNameConflict,
-			"An older ExternalModel has the same spec.targetModel, and gets the requests that name it in the header X-Gateway-Model-Name. This one is reached by its path.")
+			"An older ExternalModel has the same "+cmp.Or(f.Fields.Target, "spec.targetModel")+", and gets the requests that name it in the header X-Gateway-Model-Name. This one is reached by its path.")
 	}
 	return yes(v1alpha1.ReasonUniqueIdentity, "")
 }
