@@ -146,14 +146,18 @@ func (r *Reconciler) placeAddOn(ctx context.Context, s *scope, a *addOn) {
 	s.verdicts[a.condition] = addon.Decide(a.state)
 }
 
-// serves is false for a Deployment whose Pods do not all run yet. Nothing is known of
-// other kinds.
+// serves is false for what has Pods that do not all run yet. Nothing is known of other
+// kinds.
 func serves(live *unstructured.Unstructured) bool {
-	if live.GetKind() != "Deployment" {
+	switch live.GetKind() {
+	case "Deployment":
+		complete, err := rollout.Complete(live)
+		return err == nil && complete
+	case "OpenTelemetryCollector":
+		return rollout.Collecting(live)
+	default:
 		return true
 	}
-	complete, err := rollout.Complete(live)
-	return err == nil && complete
 }
 
 // judgeAddOns writes the conditions of the add-ons that were looked at.

@@ -60,6 +60,9 @@ func monitoringSpecs() {
 		install(ctx)
 		settle(ctx)
 		Expect(now(says(ctx, "MonitoringReady"))).To(Equal("none"))
+		logUsage(ctx, true)
+		Eventually(says(ctx, "Ready")).Should(Equal("True/PlatformReady"))
+		Expect(now(says(ctx, "UsageLogsReady"))).To(Equal("none"))
 	})
 
 	It("waits for its APIs, and names them", func(ctx SpecContext) {

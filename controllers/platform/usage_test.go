@@ -83,6 +83,16 @@ func serve(ctx context.Context, pods int32) {
 	Expect(suite.Admin.Status().Update(ctx, d)).To(Succeed())
 }
 
+// collect plays the operator of collectors: so many of its Pods run.
+func collect(ctx context.Context, pods string) {
+	GinkgoHelper()
+	collector := &unstructured.Unstructured{}
+	collector.SetGroupVersionKind(collectorKind())
+	Expect(suite.Admin.Get(ctx, client.ObjectKey{Namespace: monitoringNamespace, Name: "usage-logs"}, collector)).To(Succeed())
+	Expect(unstructured.SetNestedField(collector.Object, pods, "status", "scale", "statusReplicas")).To(Succeed())
+	Expect(suite.Admin.Status().Update(ctx, collector)).To(Succeed())
+}
+
 func logUsage(ctx context.Context, on bool) {
 	GinkgoHelper()
 	editConfig(ctx, func(s *v1alpha1.ConfigSpec) { s.UsageLogging = on })
@@ -126,6 +136,12 @@ func usageSpecs() {
 		Eventually(says(ctx, "UsageLogsReady")).Should(Equal("False/NotAvailable"))
 		Expect(now(says(ctx, "Ready"))).To(Equal("True/PlatformReady"))
 		serve(ctx, 1)
+		Eventually(says(ctx, "UsageLogsReady")).Should(Equal("True/Reconciled"))
+
+		collect(ctx, "1/2")
+		Eventually(says(ctx, "UsageLogsReady")).Should(Equal("False/NotAvailable"))
+		Expect(now(messageOf(ctx, "UsageLogsReady"))).To(ContainSubstring("OpenTelemetryCollector " + monitoringNamespace + "/usage-logs"))
+		collect(ctx, "2/2")
 		Eventually(says(ctx, "UsageLogsReady")).Should(Equal("True/Reconciled"))
 	})
 

@@ -1,12 +1,14 @@
 // Copyright The maas-operator Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package rollout tells from what a Deployment says of itself whether it serves. It is
+// Package rollout tells from what an object says of itself whether its Pods serve. It is
 // pure; what is made of the answer is for those who ask.
 package rollout
 
 import (
 	"fmt"
+	"strconv"
+	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -26,4 +28,21 @@ func Complete(live *unstructured.Unstructured) (bool, error) {
 	}
 	return d.Status.ObservedGeneration >= d.Generation && d.Status.UpdatedReplicas >= wished &&
 		d.Status.Replicas <= d.Status.UpdatedReplicas && d.Status.AvailableReplicas >= wished, nil
+}
+
+// Collecting tells whether as many Pods of an OpenTelemetryCollector serve as are wished.
+// Its operator writes how many do into status.scale.statusReplicas, as "1/2"; where that
+// says nothing, nothing is known against it.
+func Collecting(live *unstructured.Unstructured) bool {
+	text, _, err := unstructured.NestedString(live.Object, "status", "scale", "statusReplicas")
+	serving, _, said := strings.Cut(text, "/")
+	ready, parseErr := strconv.ParseInt(serving, 10, 32)
+	if err != nil || !said || parseErr != nil {
+		return true
+	}
+	wished, found, err := unstructured.NestedInt64(live.Object, "spec", "replicas")
+	if err != nil || !found {
+		wished = 1
+	}
+	return ready >= wished
 }

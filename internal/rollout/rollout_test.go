@@ -61,3 +61,20 @@ func TestWhatIsNoDeploymentIsNamed(t *testing.T) {
 		t.Fatalf("error = %v", err)
 	}
 }
+
+func TestCollecting(t *testing.T) {
+	t.Parallel()
+	for said, want := range map[string]bool{"2/2": true, "3/3": true, "1/2": false, "0/2": false, "": true, "2": true, "some/2": true} {
+		live := deployment(map[string]any{"scale": map[string]any{"statusReplicas": said}})
+		if got := rollout.Collecting(live); got != want {
+			t.Errorf("with %q Collecting() = %t, want %t", said, got, want)
+		}
+	}
+	if !rollout.Collecting(deployment(map[string]any{})) || !rollout.Collecting(deployment(map[string]any{"scale": "no"})) {
+		t.Error("Collecting() = false of one that says nothing")
+	}
+	one := deployment(map[string]any{"scale": map[string]any{"statusReplicas": "1/1"}}, func(o map[string]any) { delete(o, "spec") })
+	if !rollout.Collecting(one) {
+		t.Error("Collecting() = false of one Pod where no number is said")
+	}
+}
