@@ -274,16 +274,25 @@ func (t *target) rewrite(path, host string, header http.Header) (newPath, newHos
 			if p := f.URLRewrite.Path; p != nil && p.Type == rewriteFull {
 				path = p.ReplaceFullPath
 			} else if p != nil && p.Type == rewritePrefix {
-				rest, _ := below(path, t.match.Path.Value)
-				if path = strings.TrimSuffix(p.ReplacePrefixMatch, "/") + rest; path == "" {
-					path = "/"
-				}
+				path = replacePrefix(path, t.match.Path.Value, p.ReplacePrefixMatch)
 			}
 		default:
 			return "", "", fmt.Errorf("HTTPRoute %s/%s has a filter %q that the stand-in does not know", t.route.Metadata.Namespace, t.route.Metadata.Name, f.Type)
 		}
 	}
 	return path, host, nil
+}
+
+// replacePrefix does as Istio does, which leaves out the slash at the end of the
+// replacement: what follows the prefix "/" has none of its own.
+// Source: istio/istio issues 54920 and 60182.
+func replacePrefix(path, prefix, by string) string {
+	by = strings.TrimSuffix(by, "/")
+	if prefix == anyPath && by != "" {
+		return by + strings.TrimPrefix(path, anyPath)
+	}
+	rest, _ := below(path, prefix)
+	return cmp.Or(by+rest, anyPath)
 }
 
 // modify changes headers, and returns the host: Istio takes the header Host for that.
