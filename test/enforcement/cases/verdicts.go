@@ -135,9 +135,9 @@ func (s *Side) passes(c caller, m world.Model, subscription string) Verdict {
 			"labels": map[string]any{"tier": "high"},
 		}
 	}
-	return Verdict{
-		Status: http.StatusOK, Reaches: true, Identity: known, Headers: map[string][]string{
-			headerUsername: {c.name}, headerGroup: {c.groupHeader()}, headerSubscription: {subscription},
-		},
+	headers := map[string][]string{headerUsername: {c.name}, headerGroup: {c.groupHeader()}, headerSubscription: {subscription}}
+	if m == s.Models.Messages { // A provider outside learns no credential.
+		headers["Authorization"], headers[headerKey] = []string{""}, []string{""}
 	}
+	return Verdict{Status: http.StatusOK, Reaches: true, Identity: known, Headers: headers}
 }
