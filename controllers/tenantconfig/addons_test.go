@@ -134,7 +134,7 @@ func (b *bench) says(got []string, want ...string) {
 		b.t.Fatalf("conditions %q, want %q", got, want)
 	}
 	for i := range want {
-		for _, part := range strings.Split(want[i], "…") {
+		for part := range strings.SplitSeq(want[i], "…") {
 			if !strings.Contains(got[i], part) {
 				b.t.Errorf("condition %q does not say %q", got[i], part)
 			}
