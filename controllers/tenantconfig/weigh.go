@@ -73,7 +73,7 @@ func (w *weights) forget(key types.NamespacedName) {
 }
 
 // weigh warns when what Kuadrant generates for the Gateway gets near to what a cluster
-// stores, and when models are not in it. Nothing that the tenant has depends on it: when
+// stores, when models are not in it, and when it is not safe. Nothing that the tenant has depends on it: when
 // it cannot be read, what was known stays.
 func (r *Reconciler) weigh(ctx context.Context, s *scope) {
 	key, gateway, now := client.ObjectKeyFromObject(s.config), s.input.Tenant.Gateway, r.Clock.Now()
@@ -148,7 +148,7 @@ func (r *Reconciler) readConfiguration(ctx context.Context, s *scope, guarded ma
 	case stored == "":
 		return tenantstatus.Configuration{Object: object, Missing: firstWithout(guarded, nil)}, nil
 	default:
-		return tenantstatus.Configuration{Object: object, Bytes: len(stored), Missing: missing(guarded, kuadrant.Sources(stored))}, nil
+		return tenantstatus.Configuration{Object: object, Bytes: len(stored), Missing: missing(guarded, kuadrant.Sources(stored)), Services: kuadrant.Services(stored)}, nil
 	}
 }
 

@@ -151,6 +151,18 @@ func TestAModelThatIsNotInTheConfigurationIsAWarning(t *testing.T) {
 	}
 }
 
+// TestUnsafeSettingsAreRead has failure A89.
+func TestUnsafeSettingsAreRead(t *testing.T) {
+	t.Parallel()
+	object := configuration(envoyFilter, "red", 0)
+	object.Object["spec"] = map[string]any{"configuration": `{"services":{"ratelimit-check-service":{"failureMode":"allow","timeout":"100ms"}}}`}
+	w := tenantconfig.NewWeighing(fakecluster.Holding(weighed(t), object).Build(), clocktesting.NewFakePassiveClock(time.Unix(0, 0)), "envoyfilters.networking.istio.io")
+	warnings, _ := w.Weigh(t.Context(), gatewayNamespace, "red")
+	if len(warnings) != 1 || warnings[0].Reason != v1alpha1.ReasonGatewayConfigurationUnsafe || !strings.Contains(warnings[0].Message, "RATELIMIT_CHECK_SERVICE_FAILURE_MODE=deny") {
+		t.Errorf("warnings = %+v, want one about the limiter", warnings)
+	}
+}
+
 // A proxy without its configuration lets everything pass. Gateways of another kind of
 // proxy never have one.
 func TestAConfigurationThatHasGoneIsAWarning(t *testing.T) {

@@ -6,10 +6,12 @@ package tenantstatus_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
 	"github.com/opendatahub-io/maas-operator/internal/conditions"
 	"github.com/opendatahub-io/maas-operator/internal/desired/tenantstatus"
+	"github.com/opendatahub-io/maas-operator/internal/kuadrant"
 )
 
 func TestALargeConfigurationIsAWarning(t *testing.T) {
@@ -61,11 +63,51 @@ func TestAConfigurationThatDoesNotExistIsAWarning(t *testing.T) {
 	}
 }
 
+// TestUnsafeSettingsAreWarnings has failure A89: what Kuadrant does unless it is told
+// otherwise is a warning for each of two settings.
+func TestUnsafeSettingsAreWarnings(t *testing.T) {
+	t.Parallel()
+	const (
+		authMode  = "AUTH_SERVICE_FAILURE_MODE=deny"
+		authTime  = "AUTH_SERVICE_TIMEOUT"
+		limitMode = "RATELIMIT_CHECK_SERVICE_FAILURE_MODE=deny"
+	)
+	type services = map[string]kuadrant.Service
+	for name, test := range map[string]struct {
+		services services
+		want     []string
+	}{
+		"it does not say":                    {nil, nil},
+		"of other things":                    {services{"tracing-service": {FailureMode: "allow", Timeout: 1}}, nil},
+		"patient, and closed":                {services{"auth-service": {"deny", 5 * time.Second}, "ratelimit-check-service": {"deny", 100 * time.Millisecond}}, nil},
+		"as Kuadrant comes":                  {services{"auth-service": {"deny", 200 * time.Millisecond}, "ratelimit-check-service": {"allow", 100 * time.Millisecond}}, []string{authTime, limitMode}},
+		"hardly more patient":                {services{"auth-service": {"deny", 201 * time.Millisecond}}, nil},
+		"a time that is not known":           {services{"auth-service": {FailureMode: "deny"}}, nil},
+		"open while Authorino is away":       {services{"auth-service": {"allow", 5 * time.Second}}, []string{authMode}},
+		"in a way that is not known":         {services{"auth-service": {FailureMode: "perhaps"}}, []string{authMode}},
+		"open and hasty, and nothing counts": {services{"auth-service": {"allow", time.Millisecond}, "ratelimit-check-service": {FailureMode: "allow"}}, []string{authMode, authTime, limitMode}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got := tenantstatus.Configuration{Object: "EnvoyFilter gateways/kuadrant-red", Bytes: 10, Services: test.services}.Warnings()
+			if len(got) != len(test.want) {
+				t.Fatalf("Warnings() = %+v, want %d", got, len(test.want))
+			}
+			for i, w := range got {
+				if w.Reason != v1alpha1.ReasonGatewayConfigurationUnsafe || !strings.HasPrefix(w.Message, "EnvoyFilter gateways/kuadrant-red, ") || !strings.Contains(w.Message, test.want[i]) {
+					t.Errorf("warning %+v, want one that names %s", w, test.want[i])
+				}
+			}
+		})
+	}
+}
+
 // The longest names are 63 and 253 characters long.
 func TestTheWarningsFitAMessage(t *testing.T) {
 	t.Parallel()
 	name := strings.Repeat("n", 63) + "/" + strings.Repeat("g", 253)
-	for _, got := range (tenantstatus.Configuration{Object: "EnvoyFilter " + name, Bytes: tenantstatus.MaxConfiguration, Missing: name}).Warnings() {
+	unsafe := map[string]kuadrant.Service{kuadrant.AuthService: {FailureMode: "allow", Timeout: 1}, kuadrant.LimitService: {FailureMode: "allow"}}
+	for _, got := range (tenantstatus.Configuration{Object: "EnvoyFilter " + name, Bytes: tenantstatus.MaxConfiguration, Missing: name, Services: unsafe}).Warnings() {
 		if conditions.Truncate(got.Message) != got.Message {
 			t.Errorf("%s has %d bytes, and loses its end", got.Reason, len(got.Message))
 		}

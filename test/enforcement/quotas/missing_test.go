@@ -12,10 +12,13 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
 	"github.com/opendatahub-io/maas-operator/test/enforcement/world"
 	"github.com/opendatahub-io/maas-operator/test/engines"
 )
@@ -34,6 +37,22 @@ func missing() {
 		Expect(at.tenant.SetLimiter(ctx, true)).To(Succeed())
 		refused(ctx, g, alice.chat(1))
 		Expect(counted(ctx, g, alice)).To(Equal([]uint64{21}))
+	}, SpecTimeout(specTimeout))
+
+	It("says in the status of the tenant that requests pass without the limiter, and nothing of Authorino, which has enough time (A89)", func(ctx SpecContext) {
+		config := &v1alpha1.MaasTenantConfig{}
+		config.Namespace, config.Name = at.tenant.Namespace, v1alpha1.DefaultTenantConfigName
+		// Whatever happens to a tenant has it looked at.
+		touched := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"annotations":{"example.com/touched":"yes"}}}`))
+		Expect(on.Admin.Patch(ctx, config, touched)).To(Succeed())
+		Eventually(ctx, func() (string, error) {
+			err := on.Admin.Get(ctx, client.ObjectKeyFromObject(config), config)
+			degraded := meta.FindStatusCondition(config.Status.Conditions, string(v1alpha1.ConditionDegraded))
+			if err != nil || degraded == nil {
+				return "", err
+			}
+			return degraded.Message, nil
+		}).Should(And(ContainSubstring("RATELIMIT_CHECK_SERVICE_FAILURE_MODE=deny"), Not(ContainSubstring("AUTH_SERVICE"))))
 	}, SpecTimeout(specTimeout))
 
 	It("refuses while Authorino does not answer (A89)", func(ctx SpecContext) {
