@@ -39,20 +39,24 @@ func (in Input) dashboard(m values.Meta, title, datasource string, filters ...st
 		fmt.Fprintf(&stages, " | %s=~\"$%s\"", filter, filter)
 	}
 	records := fmt.Sprintf("{kubernetes_namespace_name=%q, service_name=%q}", in.MonitoringNamespace, serviceName) + stages.String()
-	count := func(more string) string {
-		return "sum(count_over_time(" + records + more + " [$__interval]))"
+	// Only Prometheus's plug-in of Perses knows the distance of two points: numbers are of
+	// all the time shown, the last point has them, and curves have a window of their own.
+	total := func(more string) string {
+		return "sum(count_over_time(" + records + more + " [$__range]))"
 	}
+	perMinute := func(query string) string { return "sum by ($view_by) (rate(" + query + " [10m])) * 60" }
+	const tokens = " | unwrap tokens_total"
 	return values.UsageLogsDashboard{
 		Meta: m, Title: title, Datasource: datasource, Filters: filters, Records: records,
 		Totals: []values.UsageLogsPanel{
-			{Key: "requests", Title: "Requests", Query: count("")},
-			{Key: "tokens", Title: "Tokens", Query: "sum(sum_over_time(" + records + " | unwrap tokens_total [$__interval]))"},
-			{Key: "rate-limited", Title: "Rate limited", Query: count(` | response_type="rate_limit"`)},
-			{Key: "errors", Title: "Errors", Query: count(` | response_type="error"`)},
+			{Key: "requests", Title: "Requests", Query: total("")},
+			{Key: "tokens", Title: "Tokens", Query: "sum(sum_over_time(" + records + tokens + " [$__range]))"},
+			{Key: "rate-limited", Title: "Rate limited", Query: total(` | response_type="rate_limit"`)},
+			{Key: "errors", Title: "Errors", Query: total(` | response_type="error"`)},
 		},
 		OverTime: []values.UsageLogsPanel{
-			{Key: "tokens-over-time", Title: "Tokens", Query: "sum by ($view_by) (sum_over_time(" + records + " | unwrap tokens_total [$__interval]))"},
-			{Key: "requests-over-time", Title: "Requests", Query: "sum by ($view_by) (count_over_time(" + records + " [$__interval]))"},
+			{Key: "tokens-over-time", Title: "Tokens per minute", Query: perMinute(records + tokens)},
+			{Key: "requests-over-time", Title: "Requests per minute", Query: perMinute(records)},
 		},
 	}
 }
