@@ -280,3 +280,35 @@ func TestARefusedObjectKeepsNothingElse(t *testing.T) {
 	}
 	b.says(said, "PayloadProcessingReady False NotAvailable", "TelemetryReady False ApplyFailed…TelemetryPolicy openshift-ingress/maas-telemetry-red")
 }
+
+// TestTheGatewayStopsAskingBeforeTheProcessorsGo: without them it would refuse requests.
+func TestTheGatewayStopsAskingBeforeTheProcessorsGo(t *testing.T) {
+	t.Parallel()
+	refused := errors.New("refused")
+	refuse := true
+	b := newBench(t, small{funcs: interceptor.Funcs{
+		Delete: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.DeleteOption) error {
+			if refuse && o.GetObjectKind().GroupVersionKind() == filters {
+				return refused
+			}
+			return c.Delete(ctx, o, opts...)
+		},
+	}}, true)
+	b.extend(nil)
+	b.rollOut()
+	b.extend(nil)
+	b.r.PayloadProcessing = false
+	if _, warnings, err := b.try(nil); !errors.Is(err, refused) || len(warnings) != 1 || warnings[0].Reason != v1alpha1.ReasonRemovalBlocked {
+		t.Errorf("error = %v, warnings %v, want to try again", err, warnings)
+	}
+	for kind, name := range map[schema.GroupVersionKind]string{deployments: "payload-processing-red", destinations: "payload-processing-red"} {
+		if b.live(kind, name) == nil {
+			t.Errorf("%s %s is gone, and the gateway still asks", kind.Kind, name)
+		}
+	}
+	refuse = false
+	b.extend(nil)
+	if b.live(filters, "payload-processing-red") != nil || b.live(deployments, "payload-processing-red") != nil {
+		t.Error("payload processing is still there without its image")
+	}
+}

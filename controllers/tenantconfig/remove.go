@@ -111,7 +111,7 @@ func (r *Reconciler) remove(ctx context.Context, s *scope) error {
 // Kuadrant policies go last, after nothing is left that they guard. It reports whether
 // nothing is left at all; what somebody opted out of management does not count.
 func (r *Reconciler) sweep(ctx context.Context, s *scope) (bool, error) {
-	for _, part := range []func(schema.GroupKind) bool{unguarding, guarding} {
+	for _, part := range parts() {
 		deletions, err := r.sweepPart(ctx, s, part)
 		r.reportLeftBehind(ctx, s, deletions)
 		if err != nil {
@@ -144,9 +144,21 @@ func openRoute(deletions []apply.Deletion) string {
 	return first(routes, apply.OptedOut)
 }
 
+// parts are the kinds in the order in which objects are removed, each once what comes
+// before is gone: what has a Gateway ask a processor, without which requests would fail;
+// then what serves; and what guards.
+func parts() []func(schema.GroupKind) bool {
+	return []func(schema.GroupKind) bool{
+		asking,
+		func(kind schema.GroupKind) bool { return !asking(kind) && !guarding(kind) },
+		guarding,
+	}
+}
+
 // guarding kinds protect a Gateway or a route; the others are protected.
-func guarding(kind schema.GroupKind) bool   { return kind.Group == kuadrant.AuthPolicy.Group }
-func unguarding(kind schema.GroupKind) bool { return !guarding(kind) }
+func guarding(kind schema.GroupKind) bool { return kind.Group == kuadrant.AuthPolicy.Group }
+
+func asking(kind schema.GroupKind) bool { return kind == envoyFilters.GroupKind }
 
 // sweepPart requests the deletion of the objects of some kinds. All are tried.
 func (r *Reconciler) sweepPart(ctx context.Context, s *scope, of func(schema.GroupKind) bool) ([]apply.Deletion, error) {
@@ -210,7 +222,7 @@ func (r *Reconciler) prune(ctx context.Context, s *scope) error {
 	if len(recorded.Without(wanted)) == 0 {
 		return nil
 	}
-	for _, of := range []func(schema.GroupKind) bool{unguarding, guarding} {
+	for _, of := range parts() {
 		kept := wanted.Union(part(recorded, func(kind schema.GroupKind) bool { return !of(kind) }))
 		// The tenant works all the same: the error is for the work queue, once the status
 		// is written.
@@ -222,7 +234,7 @@ func (r *Reconciler) prune(ctx context.Context, s *scope) error {
 		}
 		recorded = pruned.Inventory
 		if s.unpruned != nil {
-			break // What guards stays as long as what it may guard.
+			break // What guards stays as long as what it may guard, a processor as long as it is asked.
 		}
 	}
 	s.config.Status.Inventory = recorded.Entries()
