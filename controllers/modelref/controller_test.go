@@ -182,6 +182,19 @@ func TestBackends(t *testing.T) {
 			[]client.Object{own.DeepCopy(), routed, route("maas-m"), route("theirs")},
 			v1alpha1.ModelPhaseFailed, v1alpha1.ReasonRouteNotAccepted, "theirs",
 		},
+		"of two the inference group's has no route yet: the other one serves on": {
+			everyAPI, v1alpha1.BackendExternalModel,
+			[]client.Object{own.DeepCopy(), inference.DeepCopy(), route("maas-m")},
+			v1alpha1.ModelPhaseFailed, v1alpha1.ReasonRouteNotAccepted, "maas-m",
+		},
+		"of two the inference group's names a route that does not exist": {
+			everyAPI, v1alpha1.BackendExternalModel,
+			[]client.Object{own.DeepCopy(), routed.DeepCopy(), route("maas-m")},
+			v1alpha1.ModelPhaseFailed, v1alpha1.ReasonRouteNotAccepted, "maas-m",
+		},
+		"the inference group's alone names a route that does not exist": {
+			everyAPI, v1alpha1.BackendExternalModel, []client.Object{routed.DeepCopy(), route("maas-m")}, v1alpha1.ModelPhasePending, v1alpha1.ReasonRouteNotFound, "",
+		},
 		"the inference group's has no route yet": {
 			everyAPI, v1alpha1.BackendExternalModel, []client.Object{inference.DeepCopy(), route("maas-m")}, v1alpha1.ModelPhasePending, v1alpha1.ReasonRouteNotFound, "",
 		},

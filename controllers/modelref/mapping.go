@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	inferencev1alpha1 "github.com/opendatahub-io/maas-operator/api/inference/v1alpha1"
 	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
 	"github.com/opendatahub-io/maas-operator/controllers/trigger"
 	"github.com/opendatahub-io/maas-operator/internal/index"
@@ -55,8 +56,9 @@ func (r *Reconciler) modelsByBackend(ctx context.Context, kind v1alpha1.BackendK
 }
 
 // modelsOfRoute are the models served by a route: those of the service it was made
-// for, those whose status names it, and those of its namespace that have none yet,
-// because a service may choose its route by name.
+// for, those whose status names it, those of an ExternalModel whose status does, and
+// those of its namespace that have none yet, because a service may choose its route by
+// name.
 func (r *Reconciler) modelsOfRoute(ctx context.Context, obj client.Object) ([]types.NamespacedName, error) {
 	var keys []types.NamespacedName
 	if service := kserve.ServiceOfRoute(obj.GetLabels()); service != "" {
@@ -66,8 +68,37 @@ func (r *Reconciler) modelsOfRoute(ctx context.Context, obj client.Object) ([]ty
 		}
 		keys = found
 	}
+	external, err := r.modelsOfExternalRoute(ctx, obj)
+	if err != nil {
+		return nil, err
+	}
+	keys = append(keys, external...)
 	for _, name := range []string{obj.GetName(), ""} {
 		found, err := r.list(ctx, client.MatchingFields{index.ModelByRoute: index.Key(obj.GetNamespace(), name)})
+		if err != nil {
+			return nil, err
+		}
+		keys = append(keys, found...)
+	}
+	return keys, nil
+}
+
+// modelsOfExternalRoute are the models of an ExternalModel of the inference group that names
+// a route.
+func (r *Reconciler) modelsOfExternalRoute(ctx context.Context, route client.Object) ([]types.NamespacedName, error) {
+	if served, err := r.served(inferenceExternalModels); err != nil || !served {
+		return nil, err
+	}
+	var list inferencev1alpha1.ExternalModelList
+	if err := r.Client.List(ctx, &list, client.InNamespace(route.GetNamespace()), client.UnsafeDisableDeepCopy); err != nil {
+		return nil, fmt.Errorf("list ExternalModels of HTTPRoute %s: %w", client.ObjectKeyFromObject(route), err)
+	}
+	var keys []types.NamespacedName
+	for i := range list.Items {
+		if list.Items[i].Status.HTTPRouteName != route.GetName() {
+			continue
+		}
+		found, err := r.modelsOfExternalModel(ctx, &list.Items[i])
 		if err != nil {
 			return nil, err
 		}

@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 	gwapiv1 "sigs.k8s.io/gateway-api/apis/v1"
 
+	inferencev1alpha1 "github.com/opendatahub-io/maas-operator/api/inference/v1alpha1"
 	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
 	"github.com/opendatahub-io/maas-operator/controllers/trigger"
 	"github.com/opendatahub-io/maas-operator/internal/kserve"
@@ -49,7 +50,9 @@ func TestMappings(t *testing.T) {
 	external.Spec.ModelRef.Name = "granite"
 	external.Status.HTTPRouteNamespace, external.Status.HTTPRouteName = "llm", "maas-granite"
 	waiting := model("waiting", v1alpha1.BackendLLMInferenceService)
-	r := reconciler(t, everyAPI, interceptor.Funcs{}, routed, elsewhere, first, second, external, waiting)
+	theirs := &inferencev1alpha1.ExternalModel{ObjectMeta: metav1.ObjectMeta{Namespace: "llm", Name: "granite"}}
+	theirs.Status.HTTPRouteName = "theirs"
+	r := reconciler(t, everyAPI, interceptor.Funcs{}, routed, elsewhere, first, second, external, waiting, theirs)
 
 	in := func(name string) metav1.ObjectMeta { return metav1.ObjectMeta{Namespace: "llm", Name: name} }
 	service := kserve.New(kserve.GroupKind.WithVersion("v1alpha1"))
@@ -63,12 +66,13 @@ func TestMappings(t *testing.T) {
 		object client.Object
 		want   []string
 	}{
-		"a service concerns the models that publish it, in its namespace": {r.modelsOfService, service, []string{"llm/granite", "llm/second"}},
-		"an ExternalModel concerns its models":                            {r.modelsOfExternalModel, &v1alpha1.ExternalModel{ObjectMeta: in("granite")}, []string{"llm/external"}},
-		"a route concerns those it serves and those without one":          {r.modelsOfRoute, &gwapiv1.HTTPRoute{ObjectMeta: in("custom")}, []string{"llm/routed", "llm/waiting"}},
-		"a route made for a service concerns the service's models":        {r.modelsOfRoute, labelled, []string{"llm/granite", "llm/second", "llm/waiting"}},
-		"a gateway concerns the models whose route it serves":             {r.modelsOfGateway, &gwapiv1.Gateway{ObjectMeta: metav1.ObjectMeta{Namespace: "ingress", Name: "maas"}}, []string{"llm/routed"}},
-		"another gateway concerns nobody":                                 {r.modelsOfGateway, &gwapiv1.Gateway{ObjectMeta: in("maas")}, nil},
+		"a service concerns the models that publish it, in its namespace":  {r.modelsOfService, service, []string{"llm/granite", "llm/second"}},
+		"an ExternalModel concerns its models":                             {r.modelsOfExternalModel, &v1alpha1.ExternalModel{ObjectMeta: in("granite")}, []string{"llm/external"}},
+		"a route concerns those it serves and those without one":           {r.modelsOfRoute, &gwapiv1.HTTPRoute{ObjectMeta: in("custom")}, []string{"llm/routed", "llm/waiting"}},
+		"a route that an ExternalModel names concerns the ExternalModel's": {r.modelsOfRoute, &gwapiv1.HTTPRoute{ObjectMeta: in("theirs")}, []string{"llm/external", "llm/waiting"}},
+		"a route made for a service concerns the service's models":         {r.modelsOfRoute, labelled, []string{"llm/granite", "llm/second", "llm/waiting"}},
+		"a gateway concerns the models whose route it serves":              {r.modelsOfGateway, &gwapiv1.Gateway{ObjectMeta: metav1.ObjectMeta{Namespace: "ingress", Name: "maas"}}, []string{"llm/routed"}},
+		"another gateway concerns nobody":                                  {r.modelsOfGateway, &gwapiv1.Gateway{ObjectMeta: in("maas")}, nil},
 		"a subscription concerns its distinct models": {modelsOf, &v1alpha1.MaaSSubscription{Spec: v1alpha1.MaaSSubscriptionSpec{
 			ModelRefs: []v1alpha1.ModelSubscription{{Namespace: "llm", Name: "a"}, {Namespace: "llm", Name: "b"}, {Namespace: "llm", Name: "a"}},
 		}}, []string{"llm/a", "llm/b"}},

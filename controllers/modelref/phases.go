@@ -89,45 +89,59 @@ func (r *Reconciler) readService(ctx context.Context, s *scope) error {
 	return nil
 }
 
-// readExternalModel looks in both API groups; that of the inference gateway wins.
-// Nothing runs in the cluster, so an ExternalModel is as ready as its route.
+// readExternalModel looks in both API groups; that of the inference gateway wins as soon as
+// it has a route. Until then the other one of the name goes on serving, if there is one.
+// Nothing runs in the cluster, so one of that group is as ready as its route. One of ours
+// also says whether requests would get anywhere by it.
 func (r *Reconciler) readExternalModel(ctx context.Context, s *scope) error {
 	s.facts.Backend.State = modelstatus.BackendReady
 	s.alias = s.model.Spec.ModelRef.Name
-	route, found, err := r.inferenceRoute(ctx, s.backendKey())
+	inference, err := r.inferenceModel(ctx, s.backendKey())
 	if err != nil {
 		return err
-	}
-	if found {
-		if route != "" {
-			s.routes.names = []string{route}
-		}
-		return nil
 	}
 	own, err := fetch.Optional(ctx, r.Client, s.backendKey(), &v1alpha1.ExternalModel{})
 	if err != nil {
 		return err
 	}
+	if inference != nil {
+		routed, err := r.routed(ctx, inference)
+		if err != nil {
+			return err
+		}
+		if name := inference.Status.HTTPRouteName; name != "" && (routed || own == nil) {
+			s.routes.names = []string{name}
+		}
+		if routed || own == nil {
+			return nil
+		}
+	}
 	if own == nil {
 		s.facts.Backend.State = modelstatus.BackendMissing
 		return nil
 	}
+	s.facts.Backend = modelstatus.ExternalBackend(own)
 	s.routes.names = []string{endpoint.ExternalRouteName(own.Name)}
 	return nil
 }
 
-// inferenceRoute returns the route of an ExternalModel of the inference group, and
-// whether there is such an object.
-func (r *Reconciler) inferenceRoute(ctx context.Context, key types.NamespacedName) (string, bool, error) {
-	_, served, err := r.APIs.Served(inferenceExternalModels)
-	if err != nil || !served {
-		return "", false, err
+// inferenceModel reads an ExternalModel of the inference group; nil for none.
+func (r *Reconciler) inferenceModel(ctx context.Context, key types.NamespacedName) (*inferencev1alpha1.ExternalModel, error) {
+	if served, err := r.served(inferenceExternalModels); err != nil || !served {
+		return nil, err
 	}
-	model, err := fetch.Optional(ctx, r.Client, key, &inferencev1alpha1.ExternalModel{})
-	if err != nil || model == nil {
-		return "", false, err
+	return fetch.Optional(ctx, r.Client, key, &inferencev1alpha1.ExternalModel{})
+}
+
+// routed tells whether an ExternalModel of the inference group has a route that stays.
+func (r *Reconciler) routed(ctx context.Context, model *inferencev1alpha1.ExternalModel) (bool, error) {
+	served, err := r.served(httpRoutes)
+	if err != nil || !served || model.Status.HTTPRouteName == "" {
+		return false, err
 	}
-	return model.Status.HTTPRouteName, true, nil
+	key := types.NamespacedName{Namespace: model.Namespace, Name: model.Status.HTTPRouteName}
+	route, err := fetch.Optional(ctx, r.Client, key, &gwapiv1.HTTPRoute{})
+	return route != nil && route.DeletionTimestamp == nil, err
 }
 
 // readRoute picks the route among those of the backend, and the URLs it offers.

@@ -62,6 +62,13 @@ func gatewayChanged(before, after client.Object) bool {
 	return !ok || !alsoOK || trigger.NewGeneration(a, b) || !equality.Semantic.DeepEqual(a.Status.Addresses, b.Status.Addresses)
 }
 
+// externalModelChanged holds for what is read of an ExternalModel of our own group.
+func externalModelChanged(before, after client.Object) bool {
+	a, ok := before.(*v1alpha1.ExternalModel)
+	b, alsoOK := after.(*v1alpha1.ExternalModel)
+	return !ok || !alsoOK || trigger.NewGeneration(a, b) || modelstatus.ExternalBackend(a) != modelstatus.ExternalBackend(b)
+}
+
 func inferenceModelChanged(before, after client.Object) bool {
 	a, ok := before.(*inferencev1alpha1.ExternalModel)
 	b, alsoOK := after.(*inferencev1alpha1.ExternalModel)

@@ -44,7 +44,7 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager) err
 		Watches(&v1alpha1.MaaSModelRef{}, trigger.Enqueue(r.siblings), builder.WithPredicates(trigger.OnUpdate(aliasChanged))).
 		Watches(&v1alpha1.MaaSAuthPolicy{}, trigger.EnqueueAfter(modelsOf, batched), builder.WithPredicates(trigger.OnUpdate(contributorChanged))).
 		Watches(&v1alpha1.MaaSSubscription{}, trigger.EnqueueAfter(modelsOf, batched), builder.WithPredicates(trigger.OnUpdate(contributorChanged))).
-		Watches(&v1alpha1.ExternalModel{}, trigger.Enqueue(r.modelsOfExternalModel), builder.WithPredicates(trigger.SpecChanged)).
+		Watches(&v1alpha1.ExternalModel{}, trigger.Enqueue(r.modelsOfExternalModel), builder.WithPredicates(trigger.OnUpdate(externalModelChanged))).
 		Watches(&v1alpha1.AITenant{}, trigger.Enqueue(r.allModels), builder.WithPredicates(trigger.OnUpdate(trigger.TenantMoved))).
 		Watches(&v1alpha1.MaasTenantConfig{}, trigger.Enqueue(r.allModels), builder.WithPredicates(trigger.OnUpdate(trigger.Drifted))).
 		Watches(&v1alpha1.Tenant{}, trigger.Enqueue(r.allModels), builder.WithPredicates(trigger.OnUpdate(trigger.Drifted))).
