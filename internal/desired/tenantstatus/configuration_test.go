@@ -82,11 +82,11 @@ func TestUnsafeSettingsAreWarnings(t *testing.T) {
 	}{
 		"it does not say":                    {nil, nil},
 		"of other things":                    {services{"tracing-service": {FailureMode: "allow", Timeout: 1}}, nil},
-		"patient, and closed":                {services{"auth-service": mode("deny", 5 * time.Second), "ratelimit-check-service": mode("deny", 100 * time.Millisecond)}, nil},
-		"as Kuadrant comes":                  {services{"auth-service": mode("deny", 200 * time.Millisecond), "ratelimit-check-service": mode("allow", 100 * time.Millisecond)}, []string{authTime, limitMode}},
-		"hardly more patient":                {services{"auth-service": mode("deny", 201 * time.Millisecond)}, nil},
+		"patient, and closed":                {services{"auth-service": mode("deny", 5*time.Second), "ratelimit-check-service": mode("deny", 100*time.Millisecond)}, nil},
+		"as Kuadrant comes":                  {services{"auth-service": mode("deny", 200*time.Millisecond), "ratelimit-check-service": mode("allow", 100*time.Millisecond)}, []string{authTime, limitMode}},
+		"hardly more patient":                {services{"auth-service": mode("deny", 201*time.Millisecond)}, nil},
 		"a time that is not known":           {services{"auth-service": {FailureMode: "deny"}}, nil},
-		"open while Authorino is away":       {services{"auth-service": mode("allow", 5 * time.Second)}, []string{authMode}},
+		"open while Authorino is away":       {services{"auth-service": mode("allow", 5*time.Second)}, []string{authMode}},
 		"in a way that is not known":         {services{"auth-service": {FailureMode: "perhaps"}}, []string{authMode}},
 		"open and hasty, and nothing counts": {services{"auth-service": mode("allow", time.Millisecond), "ratelimit-check-service": {FailureMode: "allow"}}, []string{authMode, authTime, limitMode}},
 	} {
