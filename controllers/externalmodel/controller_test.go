@@ -93,7 +93,9 @@ var _ = Describe("An ExternalModel", func() {
 		}
 		secret := w.secret("gpt-key", nil, map[string]string{"other": "x"})
 		w.create(w.model("gpt"))
+		w.publish("gpt")
 		Eventually(says).Should(Equal("False/CredentialNotFound"))
+		Eventually(w.published("gpt")).Should(And(HavePrefix("Unhealthy/BackendNotReady"), ContainSubstring("gpt-key")))
 		change := func(edit func()) {
 			before := secret.DeepCopy()
 			edit()
@@ -109,6 +111,7 @@ var _ = Describe("An ExternalModel", func() {
 		Eventually(w.message("gpt", v1alpha1.ConditionCredentialAvailable)).Should(ContainSubstring("earlier release"))
 		change(func() { secret.Labels[v1alpha1.LabelPayloadManaged] = "true" })
 		Eventually(says).Should(Equal("True/CredentialAvailable"))
+		Eventually(w.published("gpt")).Should(Equal("Ready/Reconciled "))
 	})
 
 	It("does without a look at its Secret where nobody allowed it, and says so", func() {
@@ -201,34 +204,5 @@ var _ = Describe("An ExternalModel", func() {
 		for _, object := range children("maas-gpt") {
 			Eventually(w.exists(object)).Should(BeFalse(), object.GetKind())
 		}
-	})
-})
-
-var _ = Describe("An ExternalModel of the inference group", func() {
-	It("takes over as soon as it has a route, and not before (decides 9.3.52)", func(ctx SpecContext) {
-		w := newWorld(ctx)
-		w.create(w.model("gpt"))
-		w.publish("gpt")
-		Eventually(w.says("gpt")).Should(Equal("Ready/Reconciled"))
-		theirs := builder.InferenceExternalModel(w.namespace, "gpt")
-		w.create(theirs)
-		Eventually(w.says("gpt")).Should(Equal("Pending/Superseded"))
-		for _, object := range children("maas-gpt") {
-			Expect(w.exists(object)(Default)).To(BeTrue(), object.GetKind())
-		}
-		Consistently(w.leading("maas-gpt")).WithTimeout(quiet).Should(Equal("2 of 2"))
-
-		before := theirs.DeepCopy()
-		theirs.Status.HTTPRouteName = "theirs"
-		Expect(suite.Admin.Status().Patch(ctx, theirs, client.MergeFrom(before))).To(Succeed())
-		Consistently(w.exists(route("maas-gpt"))).WithTimeout(quiet).Should(BeTrue(), "without a route of the other")
-		w.create(builder.Route(w.namespace, "theirs", models.GatewayNamespace, models.GatewayName).Unlabelled().Obj())
-		for _, object := range children("maas-gpt") {
-			Eventually(w.exists(object)).Should(BeFalse(), object.GetKind())
-		}
-		Expect(w.says("gpt")(Default)).To(Equal("Pending/Superseded"))
-
-		w.remove(theirs)
-		Eventually(w.exists(route("maas-gpt"))).Should(BeTrue(), "alone again")
 	})
 })

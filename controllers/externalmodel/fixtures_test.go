@@ -147,6 +147,19 @@ func (w world) message(name string, kind v1alpha1.ConditionType) func() string {
 	}
 }
 
+// published is "<phase>/<reason of Ready> <message>" of the MaaSModelRef of a model.
+func (w world) published(name string) func(Gomega) string {
+	return func(g Gomega) string {
+		ref := &v1alpha1.MaaSModelRef{}
+		g.Expect(suite.Admin.Get(w.ctx, w.key(name), ref)).To(Succeed())
+		ready := meta.FindStatusCondition(ref.Status.Conditions, "Ready")
+		if ready == nil {
+			return "not evaluated"
+		}
+		return fmt.Sprintf("%s/%s %s", ref.Status.Phase, ready.Reason, ready.Message)
+	}
+}
+
 // child is an object to read into.
 func child(apiVersion, kind, name string) *unstructured.Unstructured {
 	u := &unstructured.Unstructured{}
