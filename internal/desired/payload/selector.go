@@ -28,9 +28,15 @@ func (b builder) application() map[string]string {
 	return map[string]string{v1alpha1.LabelName: name, v1alpha1.LabelComponent: component, v1alpha1.LabelPartOf: v1alpha1.PartOfMaaS}
 }
 
-// podLabels are those of the pods of a processor.
+// podLabels are those of the pods of a processor. The Deployments of the default tenant
+// select by all of them but the instance, so the pods of other tenants must lack one:
+// what selects other Deployments' pods cannot be scaled, because an autoscaler counts
+// them too.
 func (b builder) podLabels(p processor) map[string]string {
 	labels := b.application()
+	if b.Tenant.ID != "" {
+		delete(labels, v1alpha1.LabelComponent)
+	}
 	maps.Copy(labels, instance(p))
 	return labels
 }
