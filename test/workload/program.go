@@ -101,6 +101,9 @@ func serves(l Line) bool {
 }
 
 func maasAPIListeners(l Line) []Listener {
+	if len(l.Args) > 0 && l.Args[0] == "usage-proxy" {
+		return []Listener{{Port: portOf(l.Setting("--address", ""), 8443), Flag: "--address"}}
+	}
 	if !serves(l) {
 		return nil
 	}
