@@ -15,6 +15,7 @@ import (
 )
 
 // +kubebuilder:rbac:groups=monitoring.coreos.com,resources=podmonitors;prometheusrules;servicemonitors,verbs=get;list;watch;create;patch;delete
+// +kubebuilder:rbac:groups=monitoring.rhobs,resources=prometheusrules,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups=perses.dev,resources=persesdashboards,verbs=get;list;watch;create;patch;delete
 
 // monitoring is what the platform's monitoring is told. Where there is no monitoring,
@@ -31,10 +32,14 @@ func (r *Reconciler) monitoring(ctx context.Context, s *scope) (*addOn, error) {
 	if namespace == nil || namespace.DeletionTimestamp != nil {
 		return a, nil
 	}
+	_, stacks, err := r.APIs.Served(optionalAPIs()[monitoring.StackAlertsTemplate])
+	if err != nil {
+		return nil, err
+	}
 	out, err := monitoring.Build(monitoring.Input{
 		Platform: r.Settings.Platform, ControllerNamespace: r.Settings.ControllerNamespace, InfraNamespace: r.Settings.InfraNamespace,
 		GatewayNamespace: r.Settings.GatewayNamespace, MonitoringNamespace: r.Settings.MonitoringNamespace,
-		AuthorinoNamespaces: r.Settings.AuthorinoNamespaces, LimitadorInterval: s.config.Spec.LimitadorScrapeInterval,
+		AuthorinoNamespaces: r.Settings.AuthorinoNamespaces, Stacks: stacks, LimitadorInterval: s.config.Spec.LimitadorScrapeInterval,
 	})
 	if err != nil {
 		return nil, err

@@ -22,7 +22,7 @@ import (
 // served.
 func monitored(ctx context.Context, group, kind, name string) func(Gomega) *unstructured.Unstructured {
 	return func(g Gomega) *unstructured.Unstructured {
-		version := map[string]string{"monitoring.coreos.com": "v1", "perses.dev": "v1alpha1"}[group]
+		version := map[string]string{"monitoring.coreos.com": "v1", "monitoring.rhobs": "v1", "perses.dev": "v1alpha1"}[group]
 		object := &unstructured.Unstructured{}
 		object.SetGroupVersionKind(schema.GroupVersionKind{Group: group, Version: version, Kind: kind})
 		err := suite.Admin.Get(ctx, types.NamespacedName{Namespace: monitoringNamespace, Name: name}, object)
@@ -122,12 +122,23 @@ func monitoringSpecs() {
 		Expect(now(monitored(ctx, "monitoring.coreos.com", "PrometheusRule", "maas-api-alerts")).GetLabels()).To(BeEmpty())
 	})
 
+	It("tells alerts to a MonitoringStack instead, as soon as there can be one", func(ctx SpecContext) {
+		install(ctx)
+		settle(ctx)
+		Eventually(monitored(ctx, "monitoring.coreos.com", "PrometheusRule", "maas-api-alerts")).ShouldNot(BeNil())
+		Expect(suite.Env.InstallCRDs(ctx, testenv.Stacks)).To(Succeed())
+		Eventually(monitored(ctx, "monitoring.rhobs", "PrometheusRule", "maas-api-alerts")).ShouldNot(BeNil())
+		Eventually(monitored(ctx, "monitoring.coreos.com", "PrometheusRule", "maas-api-alerts")).Should(BeNil())
+		Eventually(says(ctx, "MonitoringReady")).Should(Equal("True/Reconciled"))
+		Expect(now(monitored(ctx, "monitoring.coreos.com", "PodMonitor", "maas-api"))).NotTo(BeNil())
+	})
+
 	It("goes with the installation", func(ctx SpecContext) {
 		install(ctx)
 		settle(ctx)
 		Eventually(says(ctx, "MonitoringReady")).Should(Equal("True/Reconciled"))
 		editConfig(ctx, func(s *v1alpha1.ConfigSpec) { s.ManagementState = v1alpha1.ManagementStateRemoved })
-		Eventually(monitored(ctx, "monitoring.coreos.com", "PrometheusRule", "maas-api-alerts")).Should(BeNil())
+		Eventually(monitored(ctx, "monitoring.rhobs", "PrometheusRule", "maas-api-alerts")).Should(BeNil())
 		Eventually(monitored(ctx, "perses.dev", "PersesDashboard", "dashboard-3-maas-usage-admin")).Should(BeNil())
 		Eventually(says(ctx, "MonitoringReady")).Should(Equal("none"))
 	})

@@ -13,7 +13,10 @@ import (
 	"github.com/opendatahub-io/maas-operator/templates/values"
 )
 
-const monitored = "There is a Config, its managementState is not Removed, the namespace of --monitoring-namespace exists, and the cluster serves the kind."
+const (
+	monitored     = "There is a Config, its managementState is not Removed, the namespace of --monitoring-namespace exists, and the cluster serves the kind."
+	unlessStacked = "There is a Config, its managementState is not Removed, the namespace of --monitoring-namespace exists, and the cluster serves the kind, but not that of the group monitoring.rhobs."
+)
 
 // observabilityComponents are what the platform's monitoring is told about the
 // installation.
@@ -24,7 +27,11 @@ func observabilityComponents() []Component {
 	optional := func(kind schema.GroupVersionKind, crd string, v any, ids ...render.ID) []Component {
 		var rows []Component
 		for _, id := range ids {
-			rows = append(rows, row(stageWorkload, id, kind, v, monitored).optionally(crd))
+			wanted := monitored
+			if crd == monitoring.PrometheusRuleCRD {
+				wanted = unlessStacked
+			}
+			rows = append(rows, row(stageWorkload, id, kind, v, wanted).optionally(crd))
 		}
 		return rows
 	}
@@ -34,7 +41,9 @@ func observabilityComponents() []Component {
 	rules := optional(operated("PrometheusRule"), monitoring.PrometheusRuleCRD, values.AlertRules{},
 		monitoring.ControllerAlertsTemplate, monitoring.MaaSAPIAlertsTemplate, monitoring.GatewayAlertsTemplate,
 		monitoring.LimitadorAlertsTemplate, monitoring.AuthorinoAlertsTemplate, monitoring.MetadataAlertsTemplate)
+	stacks := optional(schema.GroupVersionKind{Group: "monitoring.rhobs", Version: "v1", Kind: "PrometheusRule"}, monitoring.StackRuleCRD,
+		values.AlertRules{}, monitoring.StackAlertsTemplate)
 	dashboards := optional(schema.GroupVersionKind{Group: "perses.dev", Version: "v1alpha1", Kind: "PersesDashboard"}, monitoring.PersesDashboardCRD,
 		values.UsageDashboard{}, monitoring.UsageTemplate)
-	return slices.Concat(services, own, pods, rules, dashboards)
+	return slices.Concat(services, own, pods, rules, stacks, dashboards)
 }

@@ -70,7 +70,7 @@ func startCluster(t *testing.T) (admin, operator client.Client) {
 	ctx, cancel := context.WithTimeout(t.Context(), startTimeout)
 	defer cancel()
 	env, err := testenv.Start(ctx, testenv.Options{
-		CRDs: []testenv.CRDSet{testenv.MaaS, testenv.GatewayAPI, testenv.Kuadrant, testenv.Istio, testenv.CertManager, testenv.Prometheus, testenv.Perses, testenv.OpenTelemetry}, Log: os.Stderr,
+		CRDs: []testenv.CRDSet{testenv.MaaS, testenv.GatewayAPI, testenv.Kuadrant, testenv.Istio, testenv.CertManager, testenv.Prometheus, testenv.Perses, testenv.OpenTelemetry, testenv.Stacks}, Log: os.Stderr,
 	})
 	if err != nil {
 		t.Fatalf("start the API server: %v", err)

@@ -73,11 +73,17 @@ func requested(t *testing.T, on string) []render.Request {
 	if err != nil {
 		t.Fatalf("monitoring.Build() error = %v", err)
 	}
+	stacked, err := monitoring.Build(monitoring.Input{
+		Platform: on, ControllerNamespace: ctrl, InfraNamespace: infra, GatewayNamespace: gateway, MonitoringNamespace: ctrl, Stacks: true,
+	})
+	if err != nil {
+		t.Fatalf("monitoring.Build() error = %v", err)
+	}
 	logged, err := usage.Build(usage.Input{Platform: on, GatewayNamespace: gateway, MonitoringNamespace: ctrl, CollectorServed: true})
 	if err != nil {
 		t.Fatalf("usage.Build() error = %v", err)
 	}
-	requests := slices.Concat(shared.Requests, monitored.Requests, logged)
+	requests := slices.Concat(shared.Requests, monitored.Requests, rulesOf(stacked.Requests), logged)
 	settings := tenant.Settings{
 		Platform: on, ControllerNamespace: ctrl, InfraNamespace: infra, AITenantNamespace: tenants, MonitoringNamespace: ctrl,
 		Access: access.Settings{InfraNamespace: infra, Audience: "https://kubernetes.default.svc"},
@@ -98,6 +104,11 @@ func requested(t *testing.T, on string) []render.Request {
 			[]render.Request{tenant.RevocationJob(tenant.JobInput{AITenant: ait, UID: "uid", Tenant: contextOf(name), Settings: settings})})
 	}
 	return requests
+}
+
+// rulesOf are the rules that a MonitoringStack is told; its other objects are as elsewhere.
+func rulesOf(requests []render.Request) []render.Request {
+	return slices.DeleteFunc(requests, func(r render.Request) bool { return r.ID != monitoring.StackAlertsTemplate })
 }
 
 // addOns are the objects of a tenant that it works without.

@@ -28,7 +28,6 @@ import (
 // monitor is what the tests read of a ServiceMonitor or a PodMonitor.
 type monitor struct {
 	Spec struct {
-		JobLabel          string               `json:"jobLabel"`
 		Selector          metav1.LabelSelector `json:"selector"`
 		NamespaceSelector struct {
 			Any        bool     `json:"any"`
@@ -47,6 +46,7 @@ type endpoint struct {
 		SourceLabels []string `json:"sourceLabels"`
 		Regex        string   `json:"regex"`
 		TargetLabel  string   `json:"targetLabel"`
+		Replacement  string   `json:"replacement"`
 	} `json:"relabelings"`
 	TLSConfig struct {
 		ServerName string `json:"serverName"`
@@ -118,9 +118,6 @@ func TestThePortOfMaaSAPIExists(t *testing.T) {
 		if !slices.Contains(m.Spec.NamespaceSelector.MatchNames, d.Namespace) {
 			t.Errorf("the monitor looks into %v, and %s is in %s", m.Spec.NamespaceSelector.MatchNames, d.Name, d.Namespace)
 		}
-		if job := pod.Labels[m.Spec.JobLabel]; job != "maas-api" {
-			t.Errorf("the job is %q, want maas-api, which alerts ask for", job)
-		}
 		if pod.Labels[v1alpha1.LabelTenantInstance] != d.Name {
 			t.Errorf("the Pods of %s have labels %v", d.Name, pod.Labels)
 		}
@@ -129,8 +126,38 @@ func TestThePortOfMaaSAPIExists(t *testing.T) {
 		t.Fatal("the golden file has no Deployment")
 	}
 	source := "__meta_kubernetes_pod_label_" + strings.NewReplacer(".", "_", "/", "_", "-", "_").Replace(v1alpha1.LabelTenantInstance)
-	if len(e.Relabelings) != 1 || !slices.Equal(e.Relabelings[0].SourceLabels, []string{source}) || e.Relabelings[0].TargetLabel != "maas_api" {
+	if e.added(t, "maas_api") != source || e.added(t, "maas_pod") != "__meta_kubernetes_pod_name" {
 		t.Errorf("relabelings are %+v, want %s as maas_api", e.Relabelings, source)
+	}
+}
+
+// added is where a monitor takes a label of ours from: a label of the target, or a text.
+func (e endpoint) added(t *testing.T, label string) string {
+	t.Helper()
+	for _, r := range e.Relabelings {
+		switch {
+		case r.TargetLabel != label:
+		case len(r.SourceLabels) == 1 && r.Replacement == "":
+			return r.SourceLabels[0]
+		case len(r.SourceLabels) == 0:
+			return r.Replacement
+		}
+	}
+	t.Errorf("the monitor adds no label %s", label)
+	return ""
+}
+
+// TestMonitorsSayWhatTheyRead looks for the label by which alerts tell that anything is
+// read at all, and what.
+func TestMonitorsSayWhatTheyRead(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]string{
+		"maas-api": "maas-api", "maas-controller-metrics": "maas-controller", "limitador-metrics": "limitador",
+		"authorino-server-metrics": "authorino", "istio-gateway-metrics": "gateway",
+	} {
+		if _, e := monitorNamed(t, name); e.added(t, "maas_component") != want {
+			t.Errorf("%s adds component %q, want %q", name, e.added(t, "maas_component"), want)
+		}
 	}
 }
 

@@ -43,13 +43,14 @@ const (
 	CertManager        CRDSet = "cert-manager"  // its Certificates, in our words in test/testenv/crds
 	Perses             CRDSet = "perses"        // its dashboards and datasources, in our words below it
 	OpenTelemetry      CRDSet = "opentelemetry" // its collectors, in our words below it
+	Stacks             CRDSet = "stacks"        // the rules of MonitoringStacks, in our words below it
 )
 
 // CRDSets lists all sets.
 func CRDSets() []CRDSet {
 	return []CRDSet{
 		MaaS, GatewayAPI, Kuadrant, Authorino, Limitador, Istio, KServe,
-		InferenceExtension, Prometheus, OpenShift, OLM, CertManager, Perses, OpenTelemetry,
+		InferenceExtension, Prometheus, OpenShift, OLM, CertManager, Perses, OpenTelemetry, Stacks,
 	}
 }
 
@@ -118,7 +119,7 @@ func LoadCRDs(set CRDSet) ([]*unstructured.Unstructured, error) {
 		dir = filepath.Join(RepoRoot(), "config", "crd", "bases")
 	case CertManager:
 		dir = filepath.Join(RepoRoot(), "test", "testenv", "crds")
-	case Perses, OpenTelemetry:
+	case Perses, OpenTelemetry, Stacks:
 		dir = filepath.Join(RepoRoot(), "test", "testenv", "crds", string(set))
 	}
 	files, err := filepath.Glob(filepath.Join(dir, "*.yaml"))
@@ -146,7 +147,7 @@ func readCRDs(files []string) ([]*unstructured.Unstructured, error) {
 
 // buildCRDs has the files of third-party sets fetched when there are any.
 func buildCRDs(ctx context.Context, sets []CRDSet, out io.Writer) error {
-	ours := []CRDSet{MaaS, CertManager, Perses, OpenTelemetry}
+	ours := []CRDSet{MaaS, CertManager, Perses, OpenTelemetry, Stacks}
 	if !slices.ContainsFunc(sets, func(s CRDSet) bool { return !slices.Contains(ours, s) }) {
 		return nil
 	}

@@ -33,6 +33,14 @@ func alert(name string, g grade, expr, summary, meaning string) values.Alert {
 	}
 }
 
+// read holds where this Prometheus reads what our monitors name: silence means something
+// there and nowhere else. Their own label says so, because a collector on the way puts its
+// own job, pod and the like in the place of those that Prometheus gives.
+const read = `count(up{maas_component!=""}) > 0`
+
+// silent is an alert about series that are not there.
+func silent(series string) string { return "absent(" + series + ") and on () " + read }
+
 // counter selects a counter of a program whose counters do not end in _total. An
 // OpenTelemetry collector adds that ending, Prometheus itself does not.
 func counter(name string, matchers ...string) string {

@@ -12,15 +12,13 @@ import (
 	"github.com/opendatahub-io/maas-operator/templates/values"
 )
 
-// controllerJob is the job of the operator's metrics: the name of its Service.
-const controllerJob = "maas-controller-metrics"
-
 // controllerAlerts are about what the operator does. Metrics of controller-runtime are
-// those of many operators, and are told apart by job; the lease by its name.
+// those of many operators, and are told apart by what the monitor adds; the lease by its
+// name.
 func controllerAlerts() []values.Alert {
 	lease := fmt.Sprintf(`leader_election_master_status{name=%q}`, v1alpha1.LeaderElectionID)
 	return []values.Alert{
-		alert("MaaSControllerDown", critical("10m"), `absent(maas_limit_sets)`,
+		alert("MaaSControllerDown", critical("10m"), silent(`maas_limit_sets`),
 			"Nobody sees metrics of maas-controller",
 			"maas-controller does not run, or its metrics are not read: changes of models, subscriptions and policies have no effect. What the gateway enforces stays as it is."),
 		alert("MaaSControllerNotLeading", critical("10m"), `max(`+lease+`) == 0`,
@@ -29,7 +27,7 @@ func controllerAlerts() []values.Alert {
 		alert("MaaSReconcileErrors", warning("30m"), `sum by (controller) (increase(maas_reconcile_total{outcome="error"}[30m])) > 0`,
 			"Reconciles of controller {{ $labels.controller }} keep failing",
 			"Something that controller {{ $labels.controller }} looks after is not brought up to date, and is tried again each time."),
-		alert("MaaSReconcileHangs", warning("10m"), fmt.Sprintf(`max by (name) (workqueue_longest_running_processor_seconds{job=%q}) > 300`, controllerJob),
+		alert("MaaSReconcileHangs", warning("10m"), `max by (name) (workqueue_longest_running_processor_seconds{maas_component="maas-controller"}) > 300`,
 			"A reconcile of controller {{ $labels.name }} does not end",
 			"A reconcile of controller {{ $labels.name }} has run for more than five minutes, although two should end it; what waits behind it has no effect."),
 		alert("MaaSApplyFailures", warning("30m"), `sum by (kind) (increase(maas_apply_total{outcome="failed"}[30m])) > 0`,

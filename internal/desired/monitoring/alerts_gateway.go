@@ -31,7 +31,7 @@ func limitadorAlerts() []values.Alert {
 	}
 	authorized, limited := calls("authorized_calls", "5m"), calls("limited_calls", "5m")
 	return []values.Alert{
-		alert("MaaSLimitadorDown", critical("10m"), `absent(limitador_up == 1)`,
+		alert("MaaSLimitadorDown", critical("10m"), silent(`limitador_up == 1`),
 			"Nobody sees metrics of Limitador",
 			"Limitador does not run, or its metrics are not read: callers may be refused or may not be limited, and usage is not recorded."),
 		alert("MaaSLimitadorStoreUnreachable", critical("5m"), `max(datastore_partitioned) == 1`,

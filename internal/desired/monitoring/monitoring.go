@@ -28,7 +28,9 @@ const (
 	LimitadorAlertsTemplate  render.ID = "observability/prometheusrule-limitador-maas-alerts"
 	AuthorinoAlertsTemplate  render.ID = "observability/prometheusrule-authorino-maas-authentication-alerts"
 	MetadataAlertsTemplate   render.ID = "observability/prometheusrule-authorino-maas-metadata-evaluator-high-failure-rate"
-	UsageTemplate            render.ID = "observability/persesdashboard-dashboard-3-maas-usage-admin"
+	// StackAlertsTemplate is of all alerts where a MonitoringStack evaluates them.
+	StackAlertsTemplate render.ID = "observability/prometheusrule-rhobs"
+	UsageTemplate       render.ID = "observability/persesdashboard-dashboard-3-maas-usage-admin"
 )
 
 // Names of the CustomResourceDefinitions of the kinds.
@@ -37,6 +39,8 @@ const (
 	PodMonitorCRD      = "podmonitors.monitoring.coreos.com"
 	PrometheusRuleCRD  = "prometheusrules.monitoring.coreos.com"
 	PersesDashboardCRD = "persesdashboards.perses.dev"
+	// StackRuleCRD is that of the Cluster Observability Operator.
+	StackRuleCRD = "prometheusrules.monitoring.rhobs"
 )
 
 const (
@@ -59,6 +63,11 @@ type Input struct {
 	MonitoringNamespace string
 	// AuthorinoNamespaces are those Authorino may run in; empty means the usual ones.
 	AuthorinoNamespaces []string
+	// Stacks holds when the cluster serves the rules of MonitoringStacks, which the
+	// Cluster Observability Operator runs. The monitoring of Open Data Hub and OpenShift AI
+	// is one, and takes no other rules; a Prometheus that takes the others does not hold
+	// the series there.
+	Stacks bool
 	// LimitadorInterval is the Config's setting; empty means the default.
 	LimitadorInterval string
 }
@@ -130,6 +139,9 @@ func (in Input) controller() render.Request {
 func (in Input) rules() []render.Request {
 	rule := func(id render.ID, name, group string, alerts []values.Alert) render.Request {
 		m := in.meta(name)
+		if in.Stacks {
+			id = StackAlertsTemplate
+		}
 		return request(id, m, values.AlertRules{Meta: m, Group: group, Alerts: alerts})
 	}
 	return []render.Request{

@@ -55,9 +55,10 @@ func (in Input) usage() render.Request {
 }
 
 // grown is by how much a counter grew, per Pod of Limitador. Two monitors may read one
-// Pod, Kuadrant's and ours: it counts once.
+// Pod, Kuadrant's and ours: it counts once, whether Prometheus reads it or a collector on
+// the way, which has the labels of both under other names.
 func grown(name, window string, matchers ...string) string {
-	return fmt.Sprintf("max without (job, endpoint, service, container) (increase(%s[%s]))", counter(name, matchers...), window)
+	return fmt.Sprintf("max without (job, endpoint, service, container, exported_job, exported_endpoint, exported_service, exported_container, maas_component) (increase(%s[%s]))", counter(name, matchers...), window)
 }
 
 func tokens(window string) string { return grown("authorized_hits", window, callers, models) }

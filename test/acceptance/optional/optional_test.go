@@ -11,6 +11,7 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -45,7 +46,7 @@ func lacking() map[string][]string {
 		"certificates.cert-manager.io":             {degraded},
 		"servicemonitors.monitoring.coreos.com":    {watching},
 		"podmonitors.monitoring.coreos.com":        {watching},
-		"prometheusrules.monitoring.coreos.com":    {watching},
+		plainRules:                                 nil, stackRules: nil,
 		"persesdashboards.perses.dev":              {watching, collecting},
 		"persesdatasources.perses.dev":             {collecting},
 		"opentelemetrycollectors.opentelemetry.io": {collecting},
@@ -54,6 +55,13 @@ func lacking() map[string][]string {
 		"llminferenceservices.serving.kserve.io": nil,
 	}
 }
+
+// stackRules are alerts for a MonitoringStack, and plainRules the same for others: there
+// are either these or those.
+const (
+	stackRules = "prometheusrules.monitoring.rhobs"
+	plainRules = "prometheusrules.monitoring.coreos.com"
+)
 
 // optional are the kinds, sorted by name.
 func optional() []string { return slices.Sorted(maps.Keys(lacking())) }
@@ -222,8 +230,11 @@ var _ = Describe("Kinds that the operator can do without", Ordered, func() {
 	It("are missed by name where all of them are missing, and both tenants serve (W-37)", func(ctx SpecContext) {
 		reads(ctx, v1alpha1.TenantPhaseDegraded)
 		for crd, who := range lacking() {
-			if crd == "destinationrules.networking.istio.io" {
+			switch crd {
+			case "destinationrules.networking.istio.io":
 				who = []string{degraded} // Without EnvoyFilters there is no processor to encrypt for.
+			case plainRules:
+				who = []string{watching} // There are no others.
 			}
 			Eventually(saying(ctx, crd)).Should(Equal(as(who)), crd)
 		}
@@ -253,6 +264,9 @@ var _ = Describe("Kinds that the operator can do without", Ordered, func() {
 			install(ctx, crd)
 			everything(ctx)
 			switch {
+			case crd == stackRules:
+				Eventually(func() int { return objects(ctx, plainRules) }).Should(BeZero())
+				Expect(objects(ctx, crd)).To(BeNumerically(">", 0))
 			case len(who) == 0:
 				Expect(objects(ctx, crd)).To(BeZero())
 			case phase == v1alpha1.TenantPhaseDegraded:
@@ -262,4 +276,40 @@ var _ = Describe("Kinds that the operator can do without", Ordered, func() {
 			}
 		}, NodeTimeout(startTimeout))
 	}
+
+	It("go with their tenant, also the plugins that were left to its administrator, and nothing of the other tenant", func(ctx SpecContext) {
+		own := func(tenant string) []string {
+			GinkgoHelper()
+			var found []string
+			for _, kind := range []schema.GroupVersionKind{
+				{Version: "v1", Kind: "ConfigMap"}, {Version: "v1", Kind: "Service"}, {Version: "v1", Kind: "ServiceAccount"},
+				{Group: "apps", Version: "v1", Kind: "Deployment"}, {Group: "networking.k8s.io", Version: "v1", Kind: "NetworkPolicy"},
+				{Group: "rbac.authorization.k8s.io", Version: "v1", Kind: "ClusterRoleBinding"},
+				{Group: "networking.istio.io", Version: "v1alpha3", Kind: "EnvoyFilter"}, {Group: "networking.istio.io", Version: "v1", Kind: "DestinationRule"},
+				{Group: "telemetry.istio.io", Version: "v1", Kind: "Telemetry"}, {Group: "extensions.kuadrant.io", Version: "v1alpha1", Kind: "TelemetryPolicy"},
+			} {
+				list := &unstructured.UnstructuredList{}
+				list.SetGroupVersionKind(kind.GroupVersion().WithKind(kind.Kind + "List"))
+				Expect(on.Admin.List(ctx, list, client.MatchingLabels{v1alpha1.LabelTenantNamespace: tenant, v1alpha1.LabelManagedBy: v1alpha1.ManagedByValue})).To(Succeed())
+				for i := range list.Items {
+					found = append(found, kind.Kind+" "+list.Items[i].GetName())
+				}
+			}
+			return found
+		}
+		kept, leaving := own(tenants()[0]), own(tenants()[1])
+		Expect(leaving).To(ContainElements(
+			"ConfigMap payload-processing-plugins-other", "Deployment payload-processing-other", "Deployment payload-pre-processing-other",
+			"EnvoyFilter payload-processing-other", "EnvoyFilter maas-model-access-logs-other", "TelemetryPolicy maas-telemetry-other",
+			"Telemetry latency-per-subscription-other", "ClusterRoleBinding payload-processing-reader-other"))
+
+		tenant := &v1alpha1.AITenant{ObjectMeta: metav1.ObjectMeta{Namespace: stage.AITenantNamespace, Name: other}}
+		Expect(on.Admin.Delete(ctx, tenant)).To(Succeed())
+		Eventually(func(g Gomega) {
+			g.Expect(finishJobs(ctx)).To(Succeed())
+			g.Expect(apierrors.IsNotFound(on.Admin.Get(ctx, client.ObjectKeyFromObject(tenant), tenant))).To(BeTrue())
+		}).Should(Succeed())
+		Expect(own(tenants()[1])).To(BeEmpty())
+		Expect(own(tenants()[0])).To(ConsistOf(kept))
+	})
 })

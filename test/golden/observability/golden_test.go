@@ -27,6 +27,7 @@ type input struct {
 	MonitoringNamespace     string   `json:"monitoringNamespace"`
 	AuthorinoNamespaces     []string `json:"authorinoNamespaces"`
 	LimitadorScrapeInterval string   `json:"limitadorScrapeInterval"`
+	Stacks                  bool     `json:"stacks"`
 }
 
 func platforms() []string { return []string{platform.OpenShift, platform.Kubernetes} }
@@ -36,7 +37,7 @@ func build(t *testing.T, name, on string) monitoring.Output {
 	in := golden.Load[input](t, filepath.Join("testdata", name, "in.yaml"))
 	out, err := monitoring.Build(monitoring.Input{
 		Platform: on, ControllerNamespace: in.ControllerNamespace, InfraNamespace: in.InfraNamespace, GatewayNamespace: in.GatewayNamespace,
-		MonitoringNamespace: in.MonitoringNamespace, AuthorinoNamespaces: in.AuthorinoNamespaces, LimitadorInterval: in.LimitadorScrapeInterval,
+		MonitoringNamespace: in.MonitoringNamespace, AuthorinoNamespaces: in.AuthorinoNamespaces, LimitadorInterval: in.LimitadorScrapeInterval, Stacks: in.Stacks,
 	})
 	if err != nil {
 		t.Fatalf("Build() error = %v", err)
@@ -77,7 +78,7 @@ func TestGoldenFiles(t *testing.T) {
 }
 
 // TestAlertsAndDashboardsDependOnNamespacesOnly writes the objects of every case with the
-// namespaces of the first.
+// namespaces of the first, and the group of its rules: a MonitoringStack is told the same.
 func TestAlertsAndDashboardsDependOnNamespacesOnly(t *testing.T) {
 	t.Parallel()
 	text := func(name, on string) string {
@@ -92,7 +93,12 @@ func TestAlertsAndDashboardsDependOnNamespacesOnly(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		names := []string{"namespace: " + in.MonitoringNamespace + "\n", "namespace: MONITORING\n", `="` + in.GatewayNamespace + `"`, `="GATEWAYS"`}
+		group := "apiVersion: monitoring.coreos.com/v1\nkind: PrometheusRule\n"
+		stack := strings.ReplaceAll(group, ".coreos.com", ".rhobs")
+		if strings.Contains(string(content), stack) != in.Stacks || in.Stacks && strings.Contains(string(content), group) {
+			t.Errorf("%s on %s has rules of the wrong group", name, on)
+		}
+		names := []string{stack, group, "namespace: " + in.MonitoringNamespace + "\n", "namespace: MONITORING\n", `="` + in.GatewayNamespace + `"`, `="GATEWAYS"`}
 		return strings.NewReplacer(names...).Replace(string(content))
 	}
 	want := text("defaults", platform.OpenShift)
@@ -112,8 +118,10 @@ func TestAlertsAndDashboardsDependOnNamespacesOnly(t *testing.T) {
 func TestTheCasesShowEveryTemplate(t *testing.T) {
 	t.Parallel()
 	shown := map[render.ID]bool{}
-	for _, request := range build(t, "defaults", platform.OpenShift).Requests {
-		shown[request.ID] = true
+	for _, name := range golden.Cases(t, "testdata") {
+		for _, request := range build(t, name, platform.OpenShift).Requests {
+			shown[request.ID] = true
+		}
 	}
 	templates := slices.DeleteFunc(desired.Components(), func(e render.Entry) bool { return !strings.HasPrefix(string(e.ID), "observability/") })
 	for _, template := range templates {

@@ -11,11 +11,11 @@ import (
 	"github.com/opendatahub-io/maas-operator/test/testenv"
 )
 
-// TestARealAPIServerTakesEveryCase has the schemas of the Prometheus operator judge. That
-// of Perses is in our words: see its file.
+// TestARealAPIServerTakesEveryCase has the schemas of the Prometheus operator judge. Those
+// of Perses and of MonitoringStacks are in our words: see their files.
 func TestARealAPIServerTakesEveryCase(t *testing.T) {
 	t.Parallel()
-	admin := apiserver.Admin(t, testenv.Prometheus, testenv.Perses)
+	admin := apiserver.Admin(t, testenv.Prometheus, testenv.Stacks, testenv.Perses)
 	for _, name := range golden.Cases(t, "testdata") {
 		for _, on := range platforms() {
 			for _, o := range rendered(t, build(t, name, on).Requests) {
