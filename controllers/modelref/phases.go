@@ -113,6 +113,7 @@ func (r *Reconciler) readExternalModel(ctx context.Context, s *scope) error {
 			s.routes.names = []string{name}
 		}
 		if routed || own == nil {
+			s.facts.Backend = modelstatus.InferenceBackend(inference)
 			return nil
 		}
 	}

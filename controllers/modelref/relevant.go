@@ -72,7 +72,8 @@ func externalModelChanged(before, after client.Object) bool {
 func inferenceModelChanged(before, after client.Object) bool {
 	a, ok := before.(*inferencev1alpha1.ExternalModel)
 	b, alsoOK := after.(*inferencev1alpha1.ExternalModel)
-	return !ok || !alsoOK || trigger.NewGeneration(a, b) || a.Status.HTTPRouteName != b.Status.HTTPRouteName
+	return !ok || !alsoOK || trigger.NewGeneration(a, b) || a.Status.HTTPRouteName != b.Status.HTTPRouteName ||
+		modelstatus.InferenceBackend(a) != modelstatus.InferenceBackend(b)
 }
 
 // aliasChanged holds when a model gains or loses an alias that others may have.

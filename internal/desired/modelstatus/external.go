@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	inferencev1alpha1 "github.com/opendatahub-io/maas-operator/api/inference/v1alpha1"
 	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
 )
 
@@ -15,9 +16,18 @@ import (
 // has no way to the provider. Nothing runs in the cluster, so there is nothing else that
 // could not be ready. What was said of an earlier generation does not count.
 func ExternalBackend(m *v1alpha1.ExternalModel) Backend {
+	return externalBackend(m.ObjectMeta, m.Status.Conditions)
+}
+
+// InferenceBackend is the same of an ExternalModel of the inference group.
+func InferenceBackend(m *inferencev1alpha1.ExternalModel) Backend {
+	return externalBackend(m.ObjectMeta, m.Status.Conditions)
+}
+
+func externalBackend(m metav1.ObjectMeta, said []metav1.Condition) Backend {
 	b := Backend{Kind: v1alpha1.BackendExternalModel, Name: m.Name, State: BackendReady}
 	complaint := func(kind v1alpha1.ConditionType) *metav1.Condition {
-		c := meta.FindStatusCondition(m.Status.Conditions, string(kind))
+		c := meta.FindStatusCondition(said, string(kind))
 		if c == nil || c.Status != metav1.ConditionFalse || c.ObservedGeneration != m.Generation {
 			return nil
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	inferencev1alpha1 "github.com/opendatahub-io/maas-operator/api/inference/v1alpha1"
 	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
 	"github.com/opendatahub-io/maas-operator/internal/desired/modelstatus"
 )
@@ -45,6 +46,11 @@ func TestWhatAnExternalModelSaysOfItself(t *testing.T) {
 			m.Status.Conditions = tc.said
 			if diff := cmp.Diff(tc.want, modelstatus.ExternalBackend(m)); diff != "" {
 				t.Errorf("ExternalBackend() (-want +got):\n%s", diff)
+			}
+			theirs := &inferencev1alpha1.ExternalModel{ObjectMeta: m.ObjectMeta}
+			theirs.Status.Conditions = tc.said
+			if diff := cmp.Diff(tc.want, modelstatus.InferenceBackend(theirs)); diff != "" {
+				t.Errorf("InferenceBackend() (-want +got):\n%s", diff)
 			}
 		})
 	}
