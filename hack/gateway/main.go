@@ -125,7 +125,7 @@ func parse(args []string, out io.Writer) (settings, error) {
 	f.BoolVar(&s.insecure, "backend-insecure", false, "do not verify certificates of backends and of maas-api, as the product's own DestinationRule does not")
 	f.Var(&s.outside, "outside", "`place` of a host outside of the cluster, <host>:<port>=127.0.0.1:<port>; with one, --engine follows Services of type ExternalName as ServiceEntries and DestinationRules say; repeat it for each")
 	f.StringVar(&s.outsideCA, "outside-ca", "", "`file` with the authorities of hosts outside; without it the system's")
-	f.BoolVar(&s.providerKeys, "provider-keys", false, "play payload processing behind the filter of --engine: add the API keys of ExternalModels, and nothing else")
+	f.BoolVar(&s.providerKeys, "provider-keys", false, "play payload processing behind the filter of --engine: add the API keys of ExternalModels of either group, and nothing else")
 	f.BoolVar(&s.engine, "engine", false, "judge requests by generated configuration alone")
 	f.StringVar(&s.authorino, "authorino", "", "loopback `address` of Authorino's gRPC interface (required with --engine)")
 	f.StringVar(&s.limitador, "limitador", "kuadrant-system/limitador", "`<namespace>/<name>` of the Limitador whose limits --engine evaluates")

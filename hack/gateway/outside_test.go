@@ -54,7 +54,15 @@ spec:
 apiVersion: maas.opendatahub.io/v1alpha1
 kind: ExternalModel
 metadata: {namespace: llm, name: gpt}
-spec: {provider: openai, credentialRef: {name: openai}}
+spec:
+  provider: openai
+  credentialRef: {name: openai}
+  externalProviderRefs: [{ref: {name: other}, weight: 0}, {ref: {name: openai}}]
+---
+apiVersion: inference.opendatahub.io/v1alpha1
+kind: ExternalProvider
+metadata: {namespace: llm, name: openai}
+spec: {provider: openai, auth: {type: apikey, secretRef: {name: openai}}}
 ---
 apiVersion: v1
 kind: Secret
@@ -84,8 +92,11 @@ func TestTheWayToAProvider(t *testing.T) {
 		want    int
 		text    string
 	}{
-		"as the objects say":                            {as, http.StatusOK, "example.com Bearer provider-secret"},
-		"with the key of another provider's style":      {replace("provider: openai", "provider: anthropic"), http.StatusOK, "example.com Bearer client provider-secret"},
+		"as the objects say":                       {as, http.StatusOK, "example.com Bearer provider-secret"},
+		"with the key of another provider's style": {replace("provider: openai", "provider: anthropic"), http.StatusOK, "example.com Bearer client provider-secret"},
+		"with the key of the first provider that counts, of the inference group": {
+			replace("apiVersion: maas.opendatahub.io/v1alpha1", "apiVersion: inference.opendatahub.io/v1alpha1"), http.StatusOK, "example.com Bearer provider-secret",
+		},
 		"to a host that nobody makes known":             {without("ServiceEntry"), http.StatusServiceUnavailable, "no ServiceEntry"},
 		"to a host that does not speak what is spoken":  {without("DestinationRule"), http.StatusBadRequest, "HTTP request to an HTTPS server"},
 		"to a host with somebody else's certificate":    {replace("subjectAltNames: [example.com]", "subjectAltNames: [api.test]"), http.StatusServiceUnavailable, "does not answer"},
@@ -114,14 +125,18 @@ func askProvider(t *testing.T, text string) (status int, answer string) {
 	var all []runtime.Object
 	for document := range strings.SplitSeq(text, "\n---\n") {
 		object := &unstructured.Unstructured{}
-		if err := yaml.Unmarshal([]byte(document), &object.Object); err != nil {
+		encoded, err := yaml.YAMLToJSON([]byte(document))
+		if err == nil {
+			err = object.UnmarshalJSON(encoded)
+		}
+		if err != nil {
 			t.Fatal(err)
 		}
 		all = append(all, object)
 	}
 	kinds := map[schema.GroupVersionResource]string{
 		routeResource: "HTTPRouteList", serviceResource: "ServiceList", entryResource: "ServiceEntryList", ruleResource: "DestinationRuleList",
-		externalResource: "ExternalModelList", secretResource: "SecretList", filterResource: "EnvoyFilterList", limiterResource: "LimitadorList",
+		externalResource: "ExternalModelList", inferenceResource: "ExternalModelList", providerResource: "ExternalProviderList", secretResource: "SecretList", filterResource: "EnvoyFilterList", limiterResource: "LimitadorList",
 	}
 	client := fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), kinds, all...)
 	ctx, cancel := context.WithCancel(context.Background())

@@ -4,11 +4,13 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/base64"
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -18,8 +20,10 @@ import (
 
 // What payload processing looks at.
 var (
-	externalResource = schema.GroupVersionResource{Group: "maas.opendatahub.io", Version: "v1alpha1", Resource: "externalmodels"}
-	secretResource   = schema.GroupVersionResource{Version: "v1", Resource: "secrets"}
+	externalResource  = schema.GroupVersionResource{Group: "maas.opendatahub.io", Version: "v1alpha1", Resource: "externalmodels"}
+	inferenceResource = schema.GroupVersionResource{Group: "inference.opendatahub.io", Version: "v1alpha1", Resource: "externalmodels"}
+	providerResource  = schema.GroupVersionResource{Group: "inference.opendatahub.io", Version: "v1alpha1", Resource: "externalproviders"}
+	secretResource    = schema.GroupVersionResource{Version: "v1", Resource: "secrets"}
 )
 
 const (
@@ -42,16 +46,15 @@ func (p *providers) admit(ctx context.Context, route *httpRoute, header http.Hea
 	if p == nil {
 		return nil
 	}
-	model := route.owner("ExternalModel")
-	if model == "" {
+	owner := route.owner("ExternalModel")
+	if owner == nil {
 		return nil
 	}
 	namespace := route.Metadata.Namespace
-	external, err := p.client.Resource(externalResource).Namespace(namespace).Get(ctx, model, metav1.GetOptions{})
+	provider, name, err := p.described(ctx, namespace, owner)
 	if err != nil {
-		return fmt.Errorf("read ExternalModel: %w", err)
+		return err
 	}
-	name, _, _ := unstructured.NestedString(external.Object, "spec", "credentialRef", "name")
 	secret, err := p.client.Resource(secretResource).Namespace(namespace).Get(ctx, name, metav1.GetOptions{})
 	if err != nil || secret.GetLabels()[managedLabel] != "true" {
 		return errNoCredential
@@ -61,7 +64,7 @@ func (p *providers) admit(ctx context.Context, route *httpRoute, header http.Hea
 	if err != nil || len(key) == 0 {
 		return errNoCredential
 	}
-	switch provider, _, _ := unstructured.NestedString(external.Object, "spec", "provider"); provider {
+	switch provider {
 	case "anthropic":
 		header.Set("X-Api-Key", string(key))
 	case "azure-openai":
@@ -70,4 +73,38 @@ func (p *providers) admit(ctx context.Context, route *httpRoute, header http.Hea
 		header.Set("Authorization", bearerPrefix+string(key))
 	}
 	return nil
+}
+
+// described are the provider of a model and the name of the Secret with its API key, as an
+// ExternalModel of either group says.
+func (p *providers) described(ctx context.Context, namespace string, owner *ownerRef) (provider, secret string, err error) {
+	get := func(resource schema.GroupVersionResource, name string) (map[string]any, error) {
+		object, err := p.client.Resource(resource).Namespace(namespace).Get(ctx, name, metav1.GetOptions{})
+		if err != nil {
+			return nil, fmt.Errorf("read what describes a provider: %w", err)
+		}
+		return object.Object, nil
+	}
+	text := func(object map[string]any, path ...string) string {
+		found, _, _ := unstructured.NestedString(object, path...)
+		return found
+	}
+	if group, _, _ := strings.Cut(owner.APIVersion, "/"); group == externalResource.Group {
+		model, err := get(externalResource, owner.Name)
+		return text(model, "spec", "provider"), text(model, "spec", "credentialRef", "name"), err
+	}
+	model, err := get(inferenceResource, owner.Name)
+	if err != nil {
+		return "", "", err
+	}
+	bindings, _, _ := unstructured.NestedSlice(model, "spec", "externalProviderRefs")
+	for _, each := range bindings {
+		binding, _ := each.(map[string]any)
+		if weight, found, _ := unstructured.NestedInt64(binding, "weight"); found && weight == 0 {
+			continue
+		}
+		described, err := get(providerResource, text(binding, "ref", "name"))
+		return text(described, "spec", "provider"), cmp.Or(text(binding, "auth", "secretRef", "name"), text(described, "spec", "auth", "secretRef", "name")), err
+	}
+	return "", "", errNoCredential
 }

@@ -33,6 +33,7 @@ type (
 		Owners    []ownerRef        `json:"ownerReferences"`
 	}
 	ownerRef struct {
+		APIVersion string `json:"apiVersion"`
 		Kind       string `json:"kind"`
 		Name       string `json:"name"`
 		Controller bool   `json:"controller"`
@@ -179,14 +180,14 @@ func (r *httpRoute) below(gateway string) bool {
 	})
 }
 
-// owner is the name of the object of a kind that the route was made for; empty for none.
-func (r *httpRoute) owner(kind string) string {
-	for _, o := range r.Metadata.Owners {
+// owner is the object of a kind that the route was made for; nil for none.
+func (r *httpRoute) owner(kind string) *ownerRef {
+	for i, o := range r.Metadata.Owners {
 		if o.Controller && o.Kind == kind {
-			return o.Name
+			return &r.Metadata.Owners[i]
 		}
 	}
-	return ""
+	return nil
 }
 
 // precedence orders targets: the more specific host, an exact path before a
