@@ -44,6 +44,9 @@ var errCrash = errors.New("the operator died")
 type theatre struct {
 	t     *testing.T
 	store client.Client
+	// began is when the deletion begins: when the test does, because conditions carry
+	// the time of the machine, and other tests may run for minutes before this one.
+	began time.Time
 	// operator is the store as the operator sees it.
 	operator *aitenant.Reconciler
 	stones   reconcile.Reconciler
@@ -64,13 +67,15 @@ type theatre struct {
 
 const doomed types.UID = "uid-1"
 
-// curtain is when the deletion begins. Conditions carry the time of the machine, so that
-// it must not be far away.
-var curtain = time.Now().Truncate(time.Second)
-
 func newTheatre(t *testing.T, objects ...client.Object) *theatre {
 	t.Helper()
-	s := &theatre{t: t, revoked: map[types.UID]bool{}, clock: clocktesting.NewFakePassiveClock(curtain), events: events.NewFakeRecorder(1000)}
+	began := time.Now().Truncate(time.Second)
+	for _, o := range objects {
+		if o.GetDeletionTimestamp() != nil {
+			o.SetDeletionTimestamp(&metav1.Time{Time: began})
+		}
+	}
+	s := &theatre{t: t, began: began, revoked: map[types.UID]bool{}, clock: clocktesting.NewFakePassiveClock(began), events: events.NewFakeRecorder(1000)}
 	s.store = fakecluster.Holding(parts.Scheme(t), objects...).
 		WithStatusSubresource(&v1alpha1.AITenant{}, &v1alpha1.MaasTenantConfig{}, &batchv1.Job{}).Build()
 	seen := interceptor.NewClient(s.store.(client.WithWatch), interceptor.Funcs{
@@ -123,7 +128,7 @@ func (s *theatre) write(do func() error) error {
 func red() []client.Object {
 	t := &v1alpha1.AITenant{ObjectMeta: metav1.ObjectMeta{
 		Namespace: aitenantNamespace, Name: "red", UID: doomed, Generation: 2,
-		Finalizers: []string{v1alpha1.FinalizerAITenantCleanup}, DeletionTimestamp: &metav1.Time{Time: curtain},
+		Finalizers: []string{v1alpha1.FinalizerAITenantCleanup}, DeletionTimestamp: &metav1.Time{},
 	}}
 	t.Status.GatewayRef = &v1alpha1.TenantGatewayRef{Namespace: gatewayNamespace, Name: "red"}
 	config := desiredtenant.NewConfig(t, "ai-tenant-red")
@@ -223,7 +228,7 @@ func (s *theatre) check(ctx context.Context) {
 	}
 	config := &v1alpha1.MaasTenantConfig{}
 	served := s.get(ctx, "ai-tenant-red", v1alpha1.DefaultTenantConfigName, config) && config.DeletionTimestamp == nil
-	overdue := s.clock.Since(curtain) >= deletionTimeout
+	overdue := s.clock.Since(s.began) >= deletionTimeout
 	if !s.revoked[doomed] && !s.byHand && !served && !overdue {
 		s.t.Fatalf("after write %d the tenant is taken down before its keys are revoked", s.writes)
 	}

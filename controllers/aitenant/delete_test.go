@@ -110,7 +110,7 @@ func TestADeletionWithoutATimeoutIsNeverForced(t *testing.T) {
 	t.Parallel()
 	s := newTheatre(t, red()...)
 	s.operator.DeletionTimeout, s.slow = 0, true
-	s.clock.SetTime(curtain.Add(100 * time.Hour))
+	s.clock.SetTime(s.began.Add(100 * time.Hour))
 	s.turn(t.Context())
 	s.turn(t.Context())
 	s.expect("Terminating DeletionInProgress: The tenant's API keys are being revoked by Job")
