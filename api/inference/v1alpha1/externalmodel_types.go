@@ -34,8 +34,9 @@ type ExternalProviderBinding struct {
 	// +kubebuilder:validation:Pattern=`^/.*`
 	Path string `json:"path"`
 
-	// weight is the share of requests this provider gets among all of the model, 0 to
-	// 100; 0 disables it. Default 1. Mutable.
+	// weight is the share of requests this provider is to get among all of the model, 0
+	// to 100; 0 disables it. Requests are not divided: of those above 0 the first counts.
+	// Default 1. Mutable.
 	// +optional
 	// +kubebuilder:default=1
 	// +kubebuilder:validation:Minimum=0
@@ -61,8 +62,8 @@ type ExternalModelSpec struct {
 	// +kubebuilder:validation:MaxLength=253
 	ModelName string `json:"modelName,omitempty"`
 
-	// externalProviderRefs are the providers that serve the model, 1 to 64. Required.
-	// Mutable.
+	// externalProviderRefs are the providers that serve the model, 1 to 64. All requests
+	// go to the first one with a weight above 0. Required. Mutable.
 	// +required
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=1
@@ -110,7 +111,7 @@ type ExternalModel struct {
 	// +optional
 	Spec ExternalModelSpec `json:"spec,omitzero"`
 
-	// status is written by payload processing.
+	// status is written by the operator.
 	// +optional
 	Status ExternalModelStatus `json:"status,omitzero"`
 }

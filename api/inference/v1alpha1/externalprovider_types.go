@@ -69,7 +69,8 @@ type ExternalProvider struct {
 	// +optional
 	Spec ExternalProviderSpec `json:"spec,omitzero"`
 
-	// status is written by payload processing.
+	// status is not written by the operator: what a provider lacks is said by the
+	// ExternalModels that name it.
 	// +optional
 	Status ExternalProviderStatus `json:"status,omitzero"`
 }
