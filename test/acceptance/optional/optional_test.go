@@ -204,6 +204,21 @@ func addOns(ctx context.Context) func() []string {
 	}
 }
 
+// collect plays the operator of collectors: the Pods of the one there is run.
+func collect(ctx context.Context) func() error {
+	return func() error {
+		collector := &unstructured.Unstructured{}
+		collector.SetGroupVersionKind(schema.GroupVersionKind{Group: "opentelemetry.io", Version: "v1beta1", Kind: "OpenTelemetryCollector"})
+		if err := on.Admin.Get(ctx, types.NamespacedName{Namespace: monitoring, Name: "usage-logs"}, collector); err != nil {
+			return err
+		}
+		if err := unstructured.SetNestedField(collector.Object, "2/2", "status", "scale", "statusReplicas"); err != nil {
+			return err
+		}
+		return on.Admin.Status().Update(ctx, collector)
+	}
+}
+
 // everything waits until nothing is missed.
 func everything(ctx context.Context) {
 	GinkgoHelper()
@@ -212,6 +227,7 @@ func everything(ctx context.Context) {
 		all = append(all, namespace+" TelemetryReady=True", namespace+" PayloadProcessingReady=True", namespace+" UsageLogsReady=True")
 	}
 	reads(ctx, v1alpha1.TenantPhaseActive)
+	Eventually(collect(ctx)).Should(Succeed())
 	Eventually(addOns(ctx)).Should(ConsistOf(all...))
 	Eventually(content(ctx)).Should(BeEmpty())
 }
