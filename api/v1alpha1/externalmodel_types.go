@@ -26,10 +26,11 @@ type ExternalModelSpec struct {
 	Provider string `json:"provider"`
 
 	// targetModel is the provider's name of the model, for example "gpt-4o". Required,
-	// 1 to 253 characters. Mutable.
+	// 1 to 253 letters, digits, spaces inside and characters of "._:/@+~-". Mutable.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9._:/@+~\-]([A-Za-z0-9 ._:/@+~\-]*[A-Za-z0-9._:/@+~\-])?$`
 	TargetModel string `json:"targetModel"`
 
 	// endpoint is the provider's host name, without scheme, port and path, for example
@@ -65,8 +66,8 @@ type ExternalModelSpec struct {
 
 	// pathPrefix is where the provider's API begins, for example "/openai". Requests
 	// reach the provider below it: it takes the place of /<namespace>/<name>, or comes
-	// before the path of requests that name the model in a header. When left out the path
-	// is passed on as it is. It starts with "/", has segments of letters, digits and
+	// before the path of requests that name the model in a header, which has to begin with
+	// /v1 then. When left out the path is passed on as it is. It starts with "/", has segments of letters, digits and
 	// ".", "_", "~" and "-", and none that is "." or "..". At most 512 characters.
 	// Mutable.
 	// +optional

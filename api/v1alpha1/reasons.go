@@ -81,6 +81,9 @@ const (
 	ReasonUniqueIdentity ConditionReason = "UniqueIdentity"
 	// ReasonModelNameConflict: another model of the namespace has the same alias.
 	ReasonModelNameConflict ConditionReason = "ModelNameConflict"
+	// ReasonModelNameRefused: the name of the model at its provider has characters that
+	// mean something to the gateway.
+	ReasonModelNameRefused ConditionReason = "ModelNameRefused"
 	// ReasonAliasNotResolved: the alias is not known yet.
 	ReasonAliasNotResolved ConditionReason = "AliasNotResolved"
 	// ReasonConflictCheckFailed: other objects could not be read for comparison.

@@ -19,6 +19,8 @@ type ExternalService struct {
 type ExternalServiceEntry struct {
 	// Meta is the ServiceEntry's metadata.
 	Meta Meta
+	// ExportTo is the namespace that sees it: the Gateway's.
+	ExportTo string
 	// Host is the host.
 	Host string
 	// Ports are its ports, by number.
@@ -40,6 +42,8 @@ type ExternalPort struct {
 type ExternalDestinationRule struct {
 	// Meta is the DestinationRule's metadata.
 	Meta Meta
+	// ExportTo is the namespace that sees it: the Gateway's.
+	ExportTo string
 	// Host is the host.
 	Host string
 	// Ports are those with TLS, by number; there is at least one.

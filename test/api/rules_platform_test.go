@@ -51,6 +51,12 @@ func externalModelRules() []rule {
 			message: "endpoint must not end in localhost, local, svc or internal: such names lead into the cluster or to its nodes",
 		},
 		{
+			kind: externalModel, name: "targetModel means nothing to a gateway", field: "spec.targetModel", covers: []string{"pattern"},
+			accepts: []any{"gpt-4o", "us.anthropic.claude-v1:0", "meta-llama/Llama-3.1-8B", "@cf/meta/llama", "my model", "a"},
+			refuses: []any{"x'", `a' || '1' == '1`, `gpt\u002d4`, `"gpt"`, "gpt\n", " gpt", "gpt ", "größer"},
+			message: "spec.targetModel in body should match '^[A-Za-z0-9._:/@+~\\-]([A-Za-z0-9 ._:/@+~\\-]*[A-Za-z0-9._:/@+~\\-])?$'",
+		},
+		{
 			kind: externalModel, name: "pathPrefix is a path", field: "spec.pathPrefix", covers: []string{"pattern"},
 			accepts: []any{"/", "/openai", "/v1/", "/a-b_c.d~e/F", absent{}},
 			refuses: []any{"openai", "//", "/a//b", "/a?b", "/a b", "/a%2fb", "/a\n"},

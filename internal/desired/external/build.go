@@ -5,6 +5,8 @@ package external
 
 import (
 	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
 	"strconv"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -36,11 +38,17 @@ const (
 // modelHeader is the header that payload processing names a model in.
 const modelHeader = "X-Gateway-Model-Name"
 
+// apiPath is what the paths of requests begin with that name a model in the header.
+const apiPath = "/v1"
+
 // timeout bounds a request: a model may think for long before it answers.
 const timeout = "300s"
 
 // maxLabel is how long the value of a label may be.
 const maxLabel = 63
+
+// hostDigest is how many characters of the digest of a host are in a name.
+const hostDigest = 8
 
 // Input is everything the objects of one model depend on.
 type Input struct {
@@ -69,9 +77,16 @@ type Output struct {
 	Addressee types.NamespacedName
 }
 
-// Name is the name of all objects of a model. A Service must be a DNS label that begins
-// with a letter, which is narrower than the name of an ExternalModel.
+// Name is the name of a model's Service and HTTPRoute. A Service must be a DNS label that
+// begins with a letter, which is narrower than the name of an ExternalModel.
 func Name(model string) string { return endpoint.ExternalRouteName(model) }
+
+// SharedName is the name of what a model holds of a host. It tells hosts apart: what the
+// model held of a former one stands beside until others have their own.
+func SharedName(model, host string) string {
+	sum := sha256.Sum256([]byte(host))
+	return Name(model) + "-" + hex.EncodeToString(sum[:])[:hostDigest]
+}
 
 // Path is where a model is found at the Gateway.
 func Path(model types.NamespacedName) string { return "/" + model.Namespace + "/" + model.Name }
@@ -85,7 +100,9 @@ func Build(in Input) Output {
 		out.Holder = holder.Model
 	}
 	if out.Holder == in.Model {
-		out.ServiceEntry, out.DestinationRule = shared(meta, host, Ports(host, in.Claims))
+		held := meta
+		held.Name = SharedName(in.Model.Name, host)
+		out.ServiceEntry, out.DestinationRule = shared(held, in.Gateway.Namespace, host, Ports(host, in.Claims))
 	}
 	if addressee, ok := Addressee(in.Target, in.Claims); ok {
 		out.Addressee = addressee.Model
@@ -94,10 +111,10 @@ func Build(in Input) Output {
 	return out
 }
 
-// shared are the objects of a host; there is a DestinationRule only when a port of it
-// speaks TLS.
-func shared(meta values.Meta, host string, ports []Port) (*values.ExternalServiceEntry, *values.ExternalDestinationRule) {
-	entry := &values.ExternalServiceEntry{Meta: meta, Host: host}
+// shared are the objects of a host, for a gateway in a namespace; there is a
+// DestinationRule only when a port of it speaks TLS.
+func shared(meta values.Meta, gateway, host string, ports []Port) (*values.ExternalServiceEntry, *values.ExternalDestinationRule) {
+	entry := &values.ExternalServiceEntry{Meta: meta, ExportTo: gateway, Host: host}
 	var secure []int64
 	for _, port := range ports {
 		entry.Ports = append(entry.Ports, portOf(port))
@@ -108,7 +125,7 @@ func shared(meta values.Meta, host string, ports []Port) (*values.ExternalServic
 	if len(secure) == 0 {
 		return entry, nil
 	}
-	return entry, &values.ExternalDestinationRule{Meta: meta, Host: host, Ports: secure}
+	return entry, &values.ExternalDestinationRule{Meta: meta, ExportTo: gateway, Host: host, Ports: secure}
 }
 
 // portOf names a port by its protocol and number: the names of a host's ports differ.
@@ -124,11 +141,7 @@ func route(in Input, meta values.Meta, addressed bool) *values.ExternalRoute {
 	meta.Annotations = map[string]string{v1alpha1.AnnotationOpenedRoute: string(cmp.Or(in.Leads.Route, opening.NotOpened))}
 	rules := []values.ExternalRouteRule{{Path: Path(in.Model), Rewrite: rewrite(in.Provider.PathPrefix)}}
 	if addressed {
-		rule := values.ExternalRouteRule{Path: "/", Header: []values.ExternalHeader{{Name: modelHeader, Value: in.Target}}}
-		if in.Provider.PathPrefix != "/" {
-			rule.Rewrite = rewrite(in.Provider.PathPrefix)
-		}
-		rules = append(rules, rule)
+		rules = append(rules, headerRule(in.Target, in.Provider.PathPrefix))
 	}
 	for i := range rules {
 		rules[i].Leads = in.Leads.To(nameOf(rules[i]))
@@ -139,14 +152,33 @@ func route(in Input, meta values.Meta, addressed bool) *values.ExternalRoute {
 	}
 }
 
-// identityHeaders tell models of the cluster who calls. A provider is somebody else.
+// identityHeaders tell models of the cluster who calls. A provider is somebody else. The
+// name of the subscription stays: metrics read it when the reply is over.
 func identityHeaders() []string {
-	headers := callerid.Headers("")
-	names := make([]string, len(headers))
-	for i, h := range headers {
-		names[i] = h.Name
+	var names []string
+	for _, h := range callerid.Headers("") {
+		if h.Name != callerid.SubscriptionHeader {
+			names = append(names, h.Name)
+		}
 	}
 	return names
+}
+
+// headerRule is the way to a model whose name is in a header. A prefix goes before the
+// path. It cannot take the place of "/", for Istio then leaves out the slash that follows
+// the prefix: so it takes that of what all paths of the API begin with.
+func headerRule(target, prefix string) values.ExternalRouteRule {
+	rule := values.ExternalRouteRule{Path: "/", Header: []values.ExternalHeader{{Name: modelHeader, Value: target}}}
+	if prefix != "" && prefix != "/" {
+		rule.Path, rule.Rewrite = apiPath, []string{prefix + apiPath}
+	}
+	return rule
+}
+
+// Addresses tells whether the rules of a route that lead somewhere lead requests there
+// that name a target in a header, whatever the prefix is.
+func Addresses(leads opening.Leads, target string) bool {
+	return leads.To(nameOf(headerRule(target, ""))) || leads.To(nameOf(headerRule(target, apiPath)))
 }
 
 func rewrite(prefix string) []string {

@@ -47,9 +47,14 @@ func TestOnlyTheOldestIsReachedByATarget(t *testing.T) {
 
 func TestAPrefixTakesThePlaceOfThePath(t *testing.T) {
 	t.Parallel()
-	for prefix, want := range map[string][2][]string{"": {nil, nil}, "/": {{"/"}, nil}, "/v1": {{"/v1"}, {"/v1"}}} {
+	header := []values.ExternalHeader{{Name: "X-Gateway-Model-Name", Value: "gpt-4o"}}
+	for prefix, want := range map[string][]values.ExternalRouteRule{
+		"":        {{Path: "/llm-a/a"}, {Path: "/", Header: header}},
+		"/":       {{Path: "/llm-a/a", Rewrite: []string{"/"}}, {Path: "/", Header: header}},
+		"/openai": {{Path: "/llm-a/a", Rewrite: []string{"/openai"}}, {Path: "/v1", Header: header, Rewrite: []string{"/openai/v1"}}},
+	} {
 		out := external.Build(inputOf(claim("a", 1, func(c *external.Claim) { c.Provider.PathPrefix = prefix })))
-		if diff := cmp.Diff(want, [2][]string{out.Route.Rules[0].Rewrite, out.Route.Rules[1].Rewrite}); diff != "" {
+		if diff := cmp.Diff(want, out.Route.Rules); diff != "" {
 			t.Errorf("prefix %q (-want +got):\n%s", prefix, diff)
 		}
 	}
@@ -119,6 +124,9 @@ func TestNamesAndLabelsStayWithinTheirLimits(t *testing.T) {
 				t.Errorf("label %s of %q is %q: %v", label, name, value, problems)
 			}
 		}
+	}
+	if a, b := external.SharedName("gpt", "a.example.com"), external.SharedName("gpt", "b.example.com"); a == b || len(a) != len("maas-gpt-12345678") {
+		t.Errorf("SharedName(gpt) = %s at one host and %s at another", a, b)
 	}
 	if external.Name("gpt") != "maas-gpt" {
 		t.Errorf("Name(gpt) = %s", external.Name("gpt"))

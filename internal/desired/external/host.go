@@ -14,6 +14,10 @@ import (
 // otherwise.
 const defaultClusterDomain = "cluster.local"
 
+// shortest is how many labels the name of a Service has that a gateway completes; that of
+// a Pod behind one has another.
+const shortest = 2
+
 // Hosts says which hosts may be led to.
 type Hosts struct {
 	// ClusterDomain is what names of the cluster's Services end in; empty means
@@ -30,11 +34,11 @@ func localDomains() []string { return []string{"localhost", "local", "svc", "int
 // Normal is a host as it is compared: in lower case, without the dot at the end.
 func Normal(host string) string { return strings.TrimSuffix(strings.ToLower(host), ".") }
 
-// Refuse says why a host must not be led to; empty when it may. Whoever may create an
+// Refuse says why a host must not be led to, over TLS or without; empty when it may. Whoever may create an
 // ExternalModel has the gateway send requests there, from inside of the cluster, and with
 // a provider's API key. What the names of others resolve to is not known here: that is
 // what verifying certificates is for.
-func (h Hosts) Refuse(host string) string {
+func (h Hosts) Refuse(host string, tls bool) string {
 	name := Normal(host)
 	labels := strings.Split(name, ".")
 	switch {
@@ -50,10 +54,16 @@ func (h Hosts) Refuse(host string) string {
 			return "ends in " + domain + ", which leads into the cluster or to its nodes"
 		}
 	}
-	if h.short(labels) {
+	switch last := labels[len(labels)-1]; {
+	case len(labels) > shortest+1 || h.IsNamespace == nil || !h.IsNamespace(last):
+		return ""
+	case len(labels) == shortest || private(last):
 		return "ends in the name of a namespace, and may be a Service of it"
+	case !tls:
+		return "ends in the name of a namespace, and may be a Pod of it, which only TLS would tell"
+	default:
+		return ""
 	}
-	return ""
 }
 
 // isAddress holds for what a resolver takes for an IP address: IPv6 in brackets or
@@ -81,14 +91,9 @@ func longLabel(labels []string) bool {
 	return false
 }
 
-// short tells whether a host may be a Service, or a Pod behind one, of a namespace. A
-// public name of three labels stays one, whatever namespaces are called: its last label
-// has no hyphen, unless it is in another script.
-func (h Hosts) short(labels []string) bool {
-	last := labels[len(labels)-1]
-	if h.IsNamespace == nil || !h.IsNamespace(last) {
-		return false
-	}
-	private := strings.Contains(last, "-") && !strings.HasPrefix(last, "xn--")
-	return len(labels) == 2 || len(labels) == 3 && private
+// private holds for what is no public domain: those have no hyphen, unless they are in
+// another script. A name of three labels that ends in it is that of a Pod. With any other
+// end it may be one as well, or a public name, whatever namespaces are called.
+func private(label string) bool {
+	return strings.Contains(label, "-") && !strings.HasPrefix(label, "xn--")
 }

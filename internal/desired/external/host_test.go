@@ -11,7 +11,7 @@ import (
 	"github.com/opendatahub-io/maas-operator/internal/desired/external"
 )
 
-// hostRow is a host, and a part of why it is refused; empty when it is accepted.
+// hostRow is a host, and a part of why it is refused over TLS; empty when it is accepted.
 type hostRow struct{ host, refused string }
 
 // hostRows is the one table of hosts: every kind of host has a row, and the fuzz test begins
@@ -96,9 +96,31 @@ func cluster() external.Hosts {
 func TestHosts(t *testing.T) {
 	t.Parallel()
 	for _, row := range hostRows() {
-		got := cluster().Refuse(row.host)
+		got := cluster().Refuse(row.host, true)
 		if (got == "") != (row.refused == "") || !strings.Contains(got, row.refused) {
 			t.Errorf("Refuse(%q) = %q, want %q in it", row.host, got, row.refused)
+		}
+	}
+}
+
+// No certificate proves without TLS that three labels are not a Pod of a headless Service,
+// and its namespace.
+func TestHostsWithoutTLS(t *testing.T) {
+	t.Parallel()
+	const namespace = "name of a namespace"
+	for host, refused := range map[string]string{
+		"etcd-0.etcd.kube-system":      namespace,
+		"postgres-0.postgres.storage":  namespace,
+		"Postgres-0.Postgres.Storage.": namespace,
+		"minio.storage":                namespace,
+		"llm.example.com":              namespace,
+		"a.b.c.storage":                "",
+		"api.openai.org":               "",
+		"127.0.0.1":                    "IP address",
+	} {
+		got := cluster().Refuse(host, false)
+		if (got == "") != (refused == "") || !strings.Contains(got, refused) {
+			t.Errorf("Refuse(%q) without TLS = %q, want %q in it", host, got, refused)
 		}
 	}
 }
@@ -106,7 +128,7 @@ func TestHosts(t *testing.T) {
 func TestHostsOfAClusterOfWhichNothingIsKnown(t *testing.T) {
 	t.Parallel()
 	for host, refused := range map[string]bool{"minio.storage": false, "a.svc.cluster.local": true, "k8s.example": false} {
-		if got := (external.Hosts{}).Refuse(host); (got != "") != refused {
+		if got := (external.Hosts{}).Refuse(host, false); (got != "") != refused {
 			t.Errorf("Refuse(%q) = %q, want refused = %t", host, got, refused)
 		}
 	}
@@ -119,12 +141,15 @@ func FuzzHosts(f *testing.F) {
 		f.Add(row.host)
 	}
 	f.Fuzz(func(t *testing.T, host string) {
-		if cluster().Refuse(host) != "" {
+		if cluster().Refuse(host, true) != "" {
+			if cluster().Refuse(host, false) == "" {
+				t.Errorf("Refuse(%q) accepts without TLS what it refuses over TLS", host)
+			}
 			return
 		}
 		name := external.Normal(host)
 		for _, spelled := range []string{name, name + ".", strings.ToUpper(name)} {
-			if refused := cluster().Refuse(spelled); refused != "" {
+			if refused := cluster().Refuse(spelled, true); refused != "" {
 				t.Errorf("Refuse(%q) accepts it, and says of %q that it %s", host, spelled, refused)
 			}
 		}

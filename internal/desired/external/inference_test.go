@@ -148,7 +148,7 @@ func TestMessagesNameTheFieldsOfTheInferenceGroup(t *testing.T) {
 		t.Fatal(err)
 	}
 	told := external.Decide(working(func(f *external.Facts) {
-		f.Fields, f.Note, f.Refused, f.Conflict, f.Credential = got.Fields, got.Note, "is an IP address", true, external.CredentialAbsent
+		f.Fields, f.Note, f.Refused, f.Rival, f.Credential = got.Fields, got.Note, "is an IP address", key("b"), external.CredentialAbsent
 	}))
 	for kind, want := range map[v1alpha1.ConditionType]string{
 		v1alpha1.ConditionHostAccepted:        "spec.endpoint of ExternalProvider a",

@@ -21,6 +21,11 @@ type Claim struct {
 	Provider Provider
 	// Target is its spec.targetModel.
 	Target string
+	// Governed tells that the default tenant's policies are about the model. Opened tells
+	// that requests which name the target led to it before.
+	Governed bool
+	// Opened is explained at Governed.
+	Opened bool
 	// Leaving tells that the model is on its way out, and holds nothing any more once
 	// another one does.
 	Leaving bool
@@ -36,17 +41,22 @@ type Port struct {
 // leave there is one, too, while nobody else wants the host. It returns false when no
 // model has the host.
 func Holder(host string, claims []Claim) (Claim, bool) {
-	return first(claims, func(c Claim) bool { return c.Provider.Host == host })
+	return first(claims, func(c Claim) bool { return c.Provider.Host == host }, staying)
 }
 
 // Addressee is the model that requests reach which name a target in a header. Two
-// models of one target would both get them, or rather the one whose route is older.
+// models of one target would both get them, or rather the one whose route is older. It
+// takes an administrator's policy to be it: whoever may create ExternalModels could keep
+// the name of a model from all others else. It returns false when there is none.
 func Addressee(target string, claims []Claim) (Claim, bool) {
-	return first(claims, func(c Claim) bool { return c.Target == target })
+	if !Addressable(target) {
+		return Claim{}, false
+	}
+	return first(claims, func(c Claim) bool { return c.Target == target && (c.Governed || c.Opened) }, governed)
 }
 
-// first is the oldest claim that stays, else the oldest.
-func first(claims []Claim, of func(Claim) bool) (Claim, bool) {
+// first is the oldest claim of the lowest rank.
+func first(claims []Claim, of func(Claim) bool, rank func(Claim) int) (Claim, bool) {
 	var found []Claim
 	for _, c := range claims {
 		if of(c) {
@@ -61,11 +71,21 @@ func first(claims []Claim, of func(Claim) bool) (Claim, bool) {
 	}), true
 }
 
-func rank(c Claim) int {
+func staying(c Claim) int {
 	if c.Leaving {
 		return 1
 	}
 	return 0
+}
+
+// governed prefers those that stay to those that are governed: a model on its way out
+// serves nobody soon.
+func governed(c Claim) int {
+	rank := 2 * staying(c)
+	if !c.Governed {
+		rank++
+	}
+	return rank
 }
 
 // Ports are the ports that the models of a host want, by number. Where one wants TLS

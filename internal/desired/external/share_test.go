@@ -23,7 +23,7 @@ func key(name string) types.NamespacedName {
 func claim(name string, second int, change ...func(*external.Claim)) external.Claim {
 	c := external.Claim{
 		Model: key(name), Created: time.Date(2030, 1, 1, 0, 0, second, 0, time.UTC),
-		Provider: external.Provider{Host: "api.example.com", Port: 443, TLS: true}, Target: "gpt-4o",
+		Provider: external.Provider{Host: "api.example.com", Port: 443, TLS: true}, Target: "gpt-4o", Governed: true,
 	}
 	for _, edit := range change {
 		edit(&c)
@@ -64,6 +64,30 @@ func TestTheOldestThatStaysHoldsWhatIsShared(t *testing.T) {
 				t.Errorf("Addressee() = %s, %t, want %q", addressee.Model, ok, tc.want)
 			}
 		})
+	}
+}
+
+// W-09: who may create ExternalModels gets no requests that are meant for another model,
+// and keeps nobody from them.
+func TestItTakesAPolicyToBeReachedByATarget(t *testing.T) {
+	t.Parallel()
+	ungoverned := func(c *external.Claim) { c.Governed = false }
+	opened := func(c *external.Claim) { c.Governed, c.Opened = false, true }
+	for name, tc := range map[string]struct {
+		claims []external.Claim
+		want   string
+	}{
+		"nobody governed":                    {[]external.Claim{claim("a", 1, ungoverned)}, ""},
+		"an older one that is not":           {[]external.Claim{claim("a", 1, ungoverned), claim("b", 2)}, "b"},
+		"one that was, alone":                {[]external.Claim{claim("a", 1, opened)}, "a"},
+		"one that was before one that never": {[]external.Claim{claim("a", 1, ungoverned), claim("b", 2, opened)}, "b"},
+		"one that is before one that was":    {[]external.Claim{claim("a", 1, opened), claim("b", 2)}, "b"},
+		"one that was before one that goes":  {[]external.Claim{claim("a", 1, leaving), claim("b", 2, opened)}, "b"},
+	} {
+		addressee, ok := external.Addressee("gpt-4o", tc.claims)
+		if ok != (tc.want != "") || addressee.Model.Name != tc.want {
+			t.Errorf("%s: Addressee() = %s, %t, want %q", name, addressee.Model, ok, tc.want)
+		}
 	}
 }
 

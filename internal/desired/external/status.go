@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
 	"github.com/opendatahub-io/maas-operator/internal/apperr"
@@ -97,11 +98,12 @@ type Facts struct {
 	// Route is the model's in the light of the Gateway; its Object is nil when there is
 	// none.
 	Route endpoint.Route
-	// Closed says why the route leads nowhere, or is empty.
+	// Closed says why the route leads nowhere, or to nobody, or is empty.
 	Closed string
-	// Conflict tells that an older model has the target, and gets the requests that name
-	// it in a header.
-	Conflict bool
+	// Rival is another model that gets the requests which name the target in a header;
+	// empty for none. Nameless tells that no request can name it in one.
+	Rival    types.NamespacedName
+	Nameless bool
 	// Secured tells that the provider is spoken to over TLS because another model of its
 	// host asks for it.
 	Secured bool
@@ -204,7 +206,7 @@ func (f Facts) host() metav1.Condition {
 }
 
 func (f Facts) credential() metav1.Condition {
-	secret := "Secret " + f.Secret + ", which "+cmp.Or(f.Fields.Credential, "spec.credentialRef")+" names,"
+	secret := "Secret " + f.Secret + ", which " + cmp.Or(f.Fields.Credential, "spec.credentialRef") + " names,"
 	label := fmt.Sprintf("label it %s=true, or payload processing does not find it and requests fail.", v1alpha1.LabelPayloadManaged)
 	switch f.Credential {
 	case CredentialUsable:
@@ -227,6 +229,11 @@ func (f Facts) credential() metav1.Condition {
 
 func (f Facts) accepted() metav1.Condition {
 	switch {
+	case f.Homeless != nil && f.Route.Object != nil:
+		return metav1.Condition{
+			Status: metav1.ConditionUnknown, Reason: string(v1alpha1.ReasonRouteNotAccepted),
+			Message: "There is an HTTPRoute, and no Gateway of the default tenant that could accept it; the condition Ready says why.",
+		}
 	case f.Route.Object == nil:
 		return no(v1alpha1.ReasonRouteNotFound, "There is no HTTPRoute for this ExternalModel; the condition Ready says why.")
 	case !f.Route.Attached:
@@ -241,9 +248,15 @@ func (f Facts) accepted() metav1.Condition {
 }
 
 func (f Facts) identity() metav1.Condition {
-	if f.Conflict {
-		return no(v1alpha1.ReasonModelNameConflict,
-			"An older ExternalModel has the same "+cmp.Or(f.Fields.Target, "spec.targetModel")+", and gets the requests that name it in the header X-Gateway-Model-Name. This one is reached by its path.")
+	field := cmp.Or(f.Fields.Target, "spec.targetModel")
+	switch {
+	case f.Nameless:
+		return no(v1alpha1.ReasonModelNameRefused,
+			"The value of "+field+" cannot be named in the header X-Gateway-Model-Name, because of characters that mean something to the gateway: keep to letters, digits, spaces inside and "+strings.TrimSpace(harmless)+". Until then this ExternalModel is reached by its path alone.")
+	case f.Rival.Name != "":
+		return no(v1alpha1.ReasonModelNameConflict, fmt.Sprintf(
+			"ExternalModel %s has the same %s, and gets the requests that name it in the header X-Gateway-Model-Name: of those that a MaaSAuthPolicy names it is the oldest. This one is reached by its path.", f.Rival, field))
+	default:
+		return yes(v1alpha1.ReasonUniqueIdentity, "")
 	}
-	return yes(v1alpha1.ReasonUniqueIdentity, "")
 }

@@ -89,14 +89,16 @@ func TestEachConditionTellsItsOwn(t *testing.T) {
 		kind  v1alpha1.ConditionType
 		want  string
 	}{
-		"a host":           {working(), v1alpha1.ConditionHostAccepted, "True/HostAccepted: "},
-		"a secured host":   {working(func(f *external.Facts) { f.Secured = true }), v1alpha1.ConditionHostAccepted, "True/HostAccepted: The provider is spoken to over TLS"},
-		"a refused host":   {working(func(f *external.Facts) { f.Refused = "is no host name" }), v1alpha1.ConditionHostAccepted, "False/HostRefused: spec.endpoint is no host name"},
-		"an unread Secret": {working(func(f *external.Facts) { f.Credential = external.CredentialUnread }), v1alpha1.ConditionCredentialAvailable, "Unknown/CredentialNotReadable: The operator may not read Secret key"},
-		"a former label":   {working(func(f *external.Facts) { f.Credential = external.CredentialFormerlyLabelled }), v1alpha1.ConditionCredentialAvailable, "False/CredentialNotLabelled: Secret key, which spec.credentialRef names, has the label of an earlier release only: label it inference.llm-d.ai/ipp-managed=true"},
-		"a route":          {working(), v1alpha1.ConditionRouteAccepted, "True/RouteAccepted: "},
-		"a target":         {working(), v1alpha1.ConditionModelIdentityUnique, "True/UniqueIdentity: "},
-		"a second target":  {working(func(f *external.Facts) { f.Conflict = true }), v1alpha1.ConditionModelIdentityUnique, "False/ModelNameConflict: An older ExternalModel"},
+		"a host":                {working(), v1alpha1.ConditionHostAccepted, "True/HostAccepted: "},
+		"a secured host":        {working(func(f *external.Facts) { f.Secured = true }), v1alpha1.ConditionHostAccepted, "True/HostAccepted: The provider is spoken to over TLS"},
+		"a refused host":        {working(func(f *external.Facts) { f.Refused = "is no host name" }), v1alpha1.ConditionHostAccepted, "False/HostRefused: spec.endpoint is no host name"},
+		"an unread Secret":      {working(func(f *external.Facts) { f.Credential = external.CredentialUnread }), v1alpha1.ConditionCredentialAvailable, "Unknown/CredentialNotReadable: The operator may not read Secret key"},
+		"a former label":        {working(func(f *external.Facts) { f.Credential = external.CredentialFormerlyLabelled }), v1alpha1.ConditionCredentialAvailable, "False/CredentialNotLabelled: Secret key, which spec.credentialRef names, has the label of an earlier release only: label it inference.llm-d.ai/ipp-managed=true"},
+		"a route":               {working(), v1alpha1.ConditionRouteAccepted, "True/RouteAccepted: "},
+		"a target":              {working(), v1alpha1.ConditionModelIdentityUnique, "True/UniqueIdentity: "},
+		"a second target":       {working(func(f *external.Facts) { f.Rival = key("b") }), v1alpha1.ConditionModelIdentityUnique, "False/ModelNameConflict: ExternalModel llm-b/b has the same spec.targetModel"},
+		"a target that is none": {working(func(f *external.Facts) { f.Nameless = true }), v1alpha1.ConditionModelIdentityUnique, "False/ModelNameRefused: The value of spec.targetModel cannot be named"},
+		"a route of no Gateway": {working(func(f *external.Facts) { f.Homeless = errors.New("odd") }), v1alpha1.ConditionRouteAccepted, "Unknown/RouteNotAccepted: There is an HTTPRoute"},
 	} {
 		c := meta.FindStatusCondition(external.Decide(tc.facts).Conditions, string(tc.kind))
 		if got := string(c.Status) + "/" + c.Reason + ": " + c.Message; !strings.HasPrefix(got, tc.want) {

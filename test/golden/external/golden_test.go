@@ -5,6 +5,7 @@ package external_test
 
 import (
 	"path/filepath"
+	"slices"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -31,6 +32,8 @@ type input struct {
 	// OpenedRoute is the UID of the routes that lead to their providers; empty when they
 	// lead nowhere.
 	OpenedRoute types.UID `json:"openedRoute"`
+	// Ungoverned are the models, as <namespace>/<name>, that no policy is about.
+	Ungoverned []string `json:"ungoverned"`
 	// Models are all there are.
 	Models []v1alpha1.ExternalModel `json:"models"`
 }
@@ -43,15 +46,15 @@ func rendered(t *testing.T, dir string) []*unstructured.Unstructured {
 	var claims []external.Claim
 	for i := range in.Models {
 		m := &in.Models[i]
-		if refused := (external.Hosts{}).Refuse(m.Spec.Endpoint); refused != "" {
-			t.Fatalf("the host of %s %s", m.Name, refused)
-		}
 		provider, err := external.ProviderOf(m)
 		if err != nil {
 			t.Fatalf("ProviderOf(%s) error = %v", m.Name, err)
 		}
+		if refused := (external.Hosts{}).Refuse(m.Spec.Endpoint, provider.TLS); refused != "" {
+			t.Fatalf("the host of %s %s", m.Name, refused)
+		}
 		claims = append(claims, external.Claim{
-			Model: client.ObjectKeyFromObject(m), Created: m.CreationTimestamp.Time, Provider: provider, Target: m.Spec.TargetModel, Leaving: m.DeletionTimestamp != nil,
+			Model: client.ObjectKeyFromObject(m), Created: m.CreationTimestamp.Time, Provider: provider, Target: m.Spec.TargetModel, Leaving: m.DeletionTimestamp != nil, Governed: !slices.Contains(in.Ungoverned, m.Namespace+"/"+m.Name),
 		})
 	}
 	var objects []*unstructured.Unstructured
@@ -106,7 +109,7 @@ func TestRulesHaveTheNamesTheyAreOpenedBy(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				claim := external.Claim{Model: client.ObjectKeyFromObject(m), Provider: provider, Target: m.Spec.TargetModel}
+				claim := external.Claim{Model: client.ObjectKeyFromObject(m), Provider: provider, Target: m.Spec.TargetModel, Governed: true}
 				out := external.Build(external.Input{Model: claim.Model, Target: claim.Target, Provider: provider, Gateway: in.Gateway, Claims: []external.Claim{claim}, Leads: kept})
 				for _, rule := range out.Route.Rules {
 					if !rule.Leads {
