@@ -30,7 +30,11 @@ import (
 // no monitoring, nobody's mistake, there is nothing to take them.
 func (r *Reconciler) usage(ctx context.Context, s *scope) (*addOn, error) {
 	a := &addOn{state: addon.State{Name: "Usage logging"}}
-	if !s.config.Spec.UsageLogging || r.Settings.MonitoringNamespace == "" {
+	if !s.config.Spec.UsageLogging {
+		return a, nil
+	}
+	if r.Settings.MonitoringNamespace == "" {
+		s.note("Usage logging is on, and nothing is recorded, because no --monitoring-namespace is set.")
 		return a, nil
 	}
 	namespace, err := fetch.Optional(ctx, r.Client, types.NamespacedName{Name: r.Settings.MonitoringNamespace}, &corev1.Namespace{})
@@ -38,6 +42,7 @@ func (r *Reconciler) usage(ctx context.Context, s *scope) (*addOn, error) {
 		return nil, err
 	}
 	if namespace == nil || namespace.DeletionTimestamp != nil {
+		s.note("Usage logging is on, and nothing is recorded, because there is no namespace " + r.Settings.MonitoringNamespace + ", which --monitoring-namespace names.")
 		return a, nil
 	}
 	_, collected, err := r.APIs.Served(optionalAPIs()[usage.CollectorTemplate])
