@@ -138,6 +138,9 @@ func (r *Reconciler) placeAddOn(ctx context.Context, s *scope, a *addOn) {
 		if err == nil && result.Live != nil && !serves(result.Live) {
 			a.state.NotAvailable = append(a.state.NotAvailable, name)
 		}
+		if err == nil && result.Live != nil && !accepted(result.Live) {
+			a.state.NotAccepted = append(a.state.NotAccepted, name)
+		}
 	}
 	// Nothing tells when an object of somebody else is gone.
 	if len(a.state.Refused)+len(a.state.Foreign) > 0 || a.state.Unread {
@@ -158,6 +161,23 @@ func serves(live *unstructured.Unstructured) bool {
 	default:
 		return true
 	}
+}
+
+// accepted is false for what Perses was told and does not take: its operator says
+// Degraded then. One of an earlier release goes on saying so after Perses took it later,
+// and says Available beside it. Nothing is known of other kinds.
+func accepted(live *unstructured.Unstructured) bool {
+	if live.GroupVersionKind().Group != "perses.dev" {
+		return true
+	}
+	list, _, err := unstructured.NestedSlice(live.Object, "status", "conditions")
+	says := func(condition string) bool {
+		return slices.ContainsFunc(list, func(item any) bool {
+			c, ok := item.(map[string]any)
+			return ok && c["type"] == condition && c["status"] == string(metav1.ConditionTrue)
+		})
+	}
+	return err != nil || !says("Degraded") || says("Available")
 }
 
 // judgeAddOns writes the conditions of the add-ons that were looked at.

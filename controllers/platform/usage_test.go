@@ -93,6 +93,20 @@ func collect(ctx context.Context, pods string) {
 	Expect(suite.Admin.Status().Update(ctx, collector)).To(Succeed())
 }
 
+// degrade plays the operator of Perses: it takes the personal dashboard, or does not.
+func degrade(ctx context.Context, status metav1.ConditionStatus, also ...string) {
+	GinkgoHelper()
+	dashboard := &unstructured.Unstructured{}
+	dashboard.SetGroupVersionKind(schema.GroupVersionKind{Group: "perses.dev", Version: "v1alpha1", Kind: "PersesDashboard"})
+	Expect(suite.Admin.Get(ctx, client.ObjectKey{Namespace: monitoringNamespace, Name: "dashboard-5-maas-usage-logs"}, dashboard)).To(Succeed())
+	conditions := []any{map[string]any{"type": "Degraded", "status": string(status)}}
+	for _, condition := range also {
+		conditions = append(conditions, map[string]any{"type": condition, "status": "True"})
+	}
+	Expect(unstructured.SetNestedSlice(dashboard.Object, conditions, "status", "conditions")).To(Succeed())
+	Expect(suite.Admin.Status().Update(ctx, dashboard)).To(Succeed())
+}
+
 func logUsage(ctx context.Context, on bool) {
 	GinkgoHelper()
 	editConfig(ctx, func(s *v1alpha1.ConfigSpec) { s.UsageLogging = on })
@@ -126,11 +140,15 @@ func usageSpecs() {
 		Eventually(says(ctx, "UsageLogsReady")).Should(Equal("False/APIMissing"))
 		Expect(suite.Env.InstallCRDs(ctx, testenv.OpenTelemetry)).To(Succeed())
 		Eventually(says(ctx, "UsageLogsReady")).Should(Equal("False/NotAvailable"))
-		Expect(now(messageOf(ctx, "UsageLogsReady"))).To(ContainSubstring("Deployment " + monitoringNamespace + "/" + usageProxy))
+		Expect(now(messageOf(ctx, "UsageLogsReady"))).To(And(
+			ContainSubstring("Deployment "+monitoringNamespace+"/"+usageProxy), ContainSubstring("OpenTelemetryCollector "+monitoringNamespace+"/usage-logs")))
 		Expect(now(usageObjects(ctx, collectorKind()))).To(Equal(wholeUsage()))
 		Expect(now(logWriterBinding(ctx)).Subjects).To(ConsistOf(rbacv1.Subject{Kind: "ServiceAccount", Namespace: monitoringNamespace, Name: "usage-logs-collector"}))
 
 		serve(ctx, 1)
+		Eventually(messageOf(ctx, "UsageLogsReady")).ShouldNot(ContainSubstring(usageProxy))
+		Expect(now(says(ctx, "UsageLogsReady"))).To(Equal("False/NotAvailable"), "nobody runs the collector")
+		collect(ctx, "2/2")
 		Eventually(says(ctx, "UsageLogsReady")).Should(Equal("True/Reconciled"))
 		serve(ctx, 0)
 		Eventually(says(ctx, "UsageLogsReady")).Should(Equal("False/NotAvailable"))
@@ -142,6 +160,16 @@ func usageSpecs() {
 		Eventually(says(ctx, "UsageLogsReady")).Should(Equal("False/NotAvailable"))
 		Expect(now(messageOf(ctx, "UsageLogsReady"))).To(ContainSubstring("OpenTelemetryCollector " + monitoringNamespace + "/usage-logs"))
 		collect(ctx, "2/2")
+		Eventually(says(ctx, "UsageLogsReady")).Should(Equal("True/Reconciled"))
+
+		degrade(ctx, metav1.ConditionTrue)
+		Eventually(says(ctx, "UsageLogsReady")).Should(Equal("False/NotAccepted"))
+		Expect(now(messageOf(ctx, "UsageLogsReady"))).To(ContainSubstring("PersesDashboard " + monitoringNamespace + "/dashboard-5-maas-usage-logs"))
+		degrade(ctx, metav1.ConditionTrue, "Available")
+		Eventually(says(ctx, "UsageLogsReady")).Should(Equal("True/Reconciled"))
+		degrade(ctx, metav1.ConditionTrue)
+		Eventually(says(ctx, "UsageLogsReady")).Should(Equal("False/NotAccepted"))
+		degrade(ctx, metav1.ConditionFalse)
 		Eventually(says(ctx, "UsageLogsReady")).Should(Equal("True/Reconciled"))
 	})
 
@@ -179,6 +207,7 @@ func usageSpecs() {
 		settle(ctx)
 		Eventually(usageService(ctx)).Should(And(HaveField("UID", old.UID), HaveField("Spec.Selector", HaveKeyWithValue("app", "usage-tenancy-proxy"))))
 		serve(ctx, 1)
+		collect(ctx, "2/2")
 		Eventually(says(ctx, "UsageLogsReady")).Should(Equal("True/Reconciled"))
 
 		logUsage(ctx, false)

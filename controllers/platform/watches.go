@@ -130,15 +130,15 @@ func isShared(object client.Object) bool {
 	return true
 }
 
-// objectDrifted holds for every change but one of a status that leaves it serving, or
-// not, as before. Not all of these kinds count generations.
+// objectDrifted holds for every change but one of a status that leaves it serving and
+// accepted, or not, as before. Not all of these kinds count generations.
 func objectDrifted(before, after client.Object) bool {
 	a, ok := before.(*unstructured.Unstructured)
 	b, alsoOK := after.(*unstructured.Unstructured)
 	if !ok || !alsoOK {
 		return true
 	}
-	return trigger.Drifted(a, b) || serves(a) != serves(b) || !equality.Semantic.DeepEqual(a.GetOwnerReferences(), b.GetOwnerReferences()) ||
+	return trigger.Drifted(a, b) || serves(a) != serves(b) || accepted(a) != accepted(b) || !equality.Semantic.DeepEqual(a.GetOwnerReferences(), b.GetOwnerReferences()) ||
 		!equality.Semantic.DeepEqual(content(a), content(b))
 }
 

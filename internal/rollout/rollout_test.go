@@ -4,6 +4,7 @@
 package rollout_test
 
 import (
+	"strings"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -54,24 +55,60 @@ func TestComplete(t *testing.T) {
 	}
 }
 
+// TestServing: what serves goes on serving while Pods are replaced, and while there are to
+// be more of them.
+func TestServing(t *testing.T) {
+	t.Parallel()
+	progressing := func(status string) func(map[string]any) {
+		return func(o map[string]any) {
+			o["status"].(map[string]any)["conditions"] = []any{map[string]any{"type": "Available", "status": "False"}, map[string]any{"type": "Progressing", "status": status}}
+		}
+	}
+	for name, tc := range map[string]struct {
+		live *unstructured.Unstructured
+		want bool
+	}{
+		"nobody has looked yet":            {deployment(map[string]any{}), false},
+		"all Pods serve":                   {deployment(status(2, 2, 2, 2)), true},
+		"the status is of an older one":    {deployment(status(1, 2, 2, 2)), true},
+		"one of two Pods serves":           {deployment(status(2, 2, 2, 1)), true},
+		"one is of an older template":      {deployment(status(2, 2, 1, 1)), true},
+		"none serves":                      {deployment(status(2, 2, 2, 0)), false},
+		"more are coming up":               {deployment(status(2, 2, 2, 1), progressing("True")), true},
+		"those that came up never did":     {deployment(status(2, 3, 1, 2), progressing("False")), false},
+		"those that came up are not known": {deployment(status(2, 3, 1, 2), progressing("Unknown")), true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got, err := rollout.Serving(tc.live)
+			if err != nil || got != tc.want {
+				t.Errorf("Serving() = %t, %v, want %t", got, err, tc.want)
+			}
+		})
+	}
+}
+
 func TestWhatIsNoDeploymentIsNamed(t *testing.T) {
 	t.Parallel()
-	_, err := rollout.Complete(deployment(nil, func(o map[string]any) { o["spec"] = map[string]any{"replicas": "two"} }))
-	if err == nil || err.Error() == "" {
-		t.Fatalf("error = %v", err)
+	broken := deployment(nil, func(o map[string]any) { o["spec"] = map[string]any{"replicas": "two"} })
+	for _, asked := range []func(*unstructured.Unstructured) (bool, error){rollout.Complete, rollout.Serving} {
+		if _, err := asked(broken); err == nil || !strings.Contains(err.Error(), "a/b") {
+			t.Errorf("error = %v, want one that names it", err)
+		}
 	}
 }
 
 func TestCollecting(t *testing.T) {
 	t.Parallel()
-	for said, want := range map[string]bool{"2/2": true, "3/3": true, "1/2": false, "0/2": false, "": true, "2": true, "some/2": true} {
+	for said, want := range map[string]bool{"2/2": true, "3/3": true, "1/2": false, "0/2": false, "": false, "2": false, "some/2": false} {
 		live := deployment(map[string]any{"scale": map[string]any{"statusReplicas": said}})
 		if got := rollout.Collecting(live); got != want {
 			t.Errorf("with %q Collecting() = %t, want %t", said, got, want)
 		}
 	}
-	if !rollout.Collecting(deployment(map[string]any{})) || !rollout.Collecting(deployment(map[string]any{"scale": "no"})) {
-		t.Error("Collecting() = false of one that says nothing")
+	// A cluster may serve the kind and have no operator that looks after it.
+	if rollout.Collecting(deployment(map[string]any{})) || rollout.Collecting(deployment(map[string]any{"scale": "no"})) {
+		t.Error("Collecting() = true of one that says nothing")
 	}
 	one := deployment(map[string]any{"scale": map[string]any{"statusReplicas": "1/1"}}, func(o map[string]any) { delete(o, "spec") })
 	if !rollout.Collecting(one) {
