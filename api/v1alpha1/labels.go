@@ -195,6 +195,9 @@ const (
 	// AnnotationLegacyMaaSAPIRightsRemoved: "true" on the Config after the ClusterRole
 	// maas-api-supplemental of an earlier release and its binding were removed.
 	AnnotationLegacyMaaSAPIRightsRemoved = "maas.opendatahub.io/legacy-maas-api-rights-removed"
+	// AnnotationLegacyMonitoringRemoved: "true" on the Config after what an earlier
+	// release made for usage logs and metrics, and nothing replaces, was removed.
+	AnnotationLegacyMonitoringRemoved = "maas.opendatahub.io/legacy-monitoring-removed"
 	// AnnotationOpenedRoute: on a generated HTTPRoute: the UID of the HTTPRoute that the
 	// operator has let lead somewhere, once its policies were enforced; "none" before. On
 	// one with another UID, out of a backup for example, it means the same as none.

@@ -96,7 +96,7 @@ func (r *Reconciler) run(ctx context.Context, s *scope) error {
 		}
 	}
 	var errs []error
-	for _, step := range []phase{r.share, r.bootstrap, r.retireLegacyAPI, r.retireLegacyRights} {
+	for _, step := range []phase{r.share, r.bootstrap, r.retireLegacyAPI, r.retireLegacyRights, r.retireLegacyMonitoring} {
 		errs = append(errs, step(ctx, s))
 	}
 	return errors.Join(errs...)

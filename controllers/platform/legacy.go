@@ -6,6 +6,7 @@ package platform
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -25,6 +26,8 @@ import (
 // other controllers to the same kinds cannot, and would cover any that do.
 // +kubebuilder:rbac:groups=apps,resources=deployments,verbs=get;delete
 // +kubebuilder:rbac:groups="",resources=services;configmaps,verbs=get;delete
+// +kubebuilder:rbac:groups=rbac.authorization.k8s.io,resources=rolebindings,verbs=get;delete
+// +kubebuilder:rbac:groups=monitoring.coreos.com,resources=podmonitors,verbs=get;delete
 // +kubebuilder:rbac:groups=gateway.networking.k8s.io,resources=httproutes,verbs=get;delete
 // +kubebuilder:rbac:groups=rbac.authorization.k8s.io,resources=clusterrolebindings,verbs=get;delete
 // +kubebuilder:rbac:groups=rbac.authorization.k8s.io,resources=clusterroles,resourceNames=maas-api-supplemental,verbs=get;delete
@@ -33,34 +36,39 @@ import (
 type former struct {
 	// what it is, for people.
 	what string
-	// namespace is empty for what is in none.
-	namespace string
 	// done is the annotation of the Config that says that it is removed.
 	done string
 	// objects are in the order in which they go.
 	objects []legacyObject
-	// made tells by its labels whether an earlier release made an object.
-	made func(labels map[string]string) bool
+	// made tells whether an earlier release made an object.
+	made func(*metav1.PartialObjectMetadata) bool
 }
 
-// legacyObject names one object of an earlier release.
+// legacyObject names one object of an earlier release. What is in no namespace has none.
 type legacyObject struct {
-	gvk  schema.GroupVersionKind
-	name string
+	gvk             schema.GroupVersionKind
+	namespace, name string
+}
+
+// labelled holds for what has the labels of the operator or of the product.
+func labelled(object *metav1.PartialObjectMetadata) bool {
+	return object.Labels[v1alpha1.LabelPartOf] == v1alpha1.PartOfMaaS || object.Labels[v1alpha1.LabelManagedBy] == v1alpha1.ManagedByValue
 }
 
 // formerAPI is the maas-api in the operator's own namespace. First nothing leads to its
 // Deployment any more; that one goes last.
 func formerAPI(namespace string) former {
 	return former{
-		what: "the maas-api of an earlier release", namespace: namespace, done: v1alpha1.AnnotationLegacyMaaSAPIRemoved,
+		what: "the maas-api of an earlier release", done: v1alpha1.AnnotationLegacyMaaSAPIRemoved,
 		objects: []legacyObject{
-			{schema.GroupVersion(gwapiv1.GroupVersion).WithKind("HTTPRoute"), "maas-api-route"},
-			{corev1.SchemeGroupVersion.WithKind("Service"), "maas-api"},
-			{corev1.SchemeGroupVersion.WithKind("ConfigMap"), "maas-api-config"},
-			{appsv1.SchemeGroupVersion.WithKind("Deployment"), "maas-api"},
+			{schema.GroupVersion(gwapiv1.GroupVersion).WithKind("HTTPRoute"), namespace, "maas-api-route"},
+			{corev1.SchemeGroupVersion.WithKind("Service"), namespace, "maas-api"},
+			{corev1.SchemeGroupVersion.WithKind("ConfigMap"), namespace, "maas-api-config"},
+			{appsv1.SchemeGroupVersion.WithKind("Deployment"), namespace, "maas-api"},
 		},
-		made: func(labels map[string]string) bool { return labels[v1alpha1.LabelPartOf] == v1alpha1.PartOfMaaS },
+		made: func(object *metav1.PartialObjectMetadata) bool {
+			return object.Labels[v1alpha1.LabelPartOf] == v1alpha1.PartOfMaaS
+		},
 	}
 }
 
@@ -71,11 +79,25 @@ func formerRights() former {
 	return former{
 		what: "rights of maas-api of an earlier release", done: v1alpha1.AnnotationLegacyMaaSAPIRightsRemoved,
 		objects: []legacyObject{
-			{rbacv1.SchemeGroupVersion.WithKind("ClusterRoleBinding"), name},
-			{rbacv1.SchemeGroupVersion.WithKind("ClusterRole"), name},
+			{rbacv1.SchemeGroupVersion.WithKind("ClusterRoleBinding"), "", name},
+			{rbacv1.SchemeGroupVersion.WithKind("ClusterRole"), "", name},
 		},
-		made: func(labels map[string]string) bool {
-			return labels[v1alpha1.LabelPartOf] == v1alpha1.PartOfMaaS || labels[v1alpha1.LabelManagedBy] == v1alpha1.ManagedByValue
+		made: labelled,
+	}
+}
+
+// formerMonitoring is what nothing of today replaces: a right that the proxy of usage logs
+// needs no more, the program it was, and a monitor of a port that is called otherwise.
+func formerMonitoring(monitoring, infra string) former {
+	return former{
+		what: "usage logs and metrics of an earlier release", done: v1alpha1.AnnotationLegacyMonitoringRemoved,
+		objects: []legacyObject{
+			{rbacv1.SchemeGroupVersion.WithKind("RoleBinding"), monitoring, "usage-tenancy-proxy-scc-nonroot-v2"},
+			{corev1.SchemeGroupVersion.WithKind("ConfigMap"), monitoring, "usage-tenancy-proxy-source"},
+			{schema.GroupVersionKind{Group: "monitoring.coreos.com", Version: "v1", Kind: "PodMonitor"}, infra, "maas-api-metrics"},
+		},
+		made: func(object *metav1.PartialObjectMetadata) bool {
+			return labelled(object) || slices.ContainsFunc(object.OwnerReferences, refersToConfig)
 		},
 	}
 }
@@ -100,6 +122,16 @@ func (r *Reconciler) retireLegacyRights(ctx context.Context, s *scope) error {
 	return r.retire(ctx, s, formerRights())
 }
 
+// retireLegacyMonitoring removes what is left of usage logs and metrics of an earlier
+// release, once there are those of today, or none are wanted. Without a namespace of
+// monitoring it is unknown where that would be.
+func (r *Reconciler) retireLegacyMonitoring(ctx context.Context, s *scope) error {
+	if !s.shared || r.Settings.MonitoringNamespace == "" {
+		return nil
+	}
+	return r.retire(ctx, s, formerMonitoring(r.Settings.MonitoringNamespace, r.Settings.InfraNamespace))
+}
+
 // retire removes what is left. It is tried until it succeeds, and the Config remembers
 // that: what somebody makes of the name later is not touched.
 func (r *Reconciler) retire(ctx context.Context, s *scope, f former) error {
@@ -119,8 +151,8 @@ func (r *Reconciler) retire(ctx context.Context, s *scope, f former) error {
 func (r *Reconciler) removeLegacy(ctx context.Context, f former, o legacyObject) error {
 	object := &metav1.PartialObjectMetadata{}
 	object.SetGroupVersionKind(o.gvk)
-	object, err := fetch.Optional(ctx, r.APIReader, types.NamespacedName{Namespace: f.namespace, Name: o.name}, object)
-	if err != nil || object == nil || !f.made(object.Labels) {
+	object, err := fetch.Optional(ctx, r.APIReader, types.NamespacedName{Namespace: o.namespace, Name: o.name}, object)
+	if err != nil || object == nil || !f.made(object) {
 		return err
 	}
 	log := ctrl.LoggerFrom(ctx).WithValues("objectKind", o.gvk.Kind, "object", client.ObjectKeyFromObject(object).String())

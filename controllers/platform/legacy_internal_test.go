@@ -14,6 +14,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
@@ -177,6 +178,57 @@ func TestTheRightsOfTheFormerMaaSAPIGo(t *testing.T) {
 				}
 			}
 			if got := s.config.Annotations[v1alpha1.AnnotationLegacyMaaSAPIRightsRemoved] != yes; got != test.unrecorded {
+				t.Errorf("annotations = %v", s.config.Annotations)
+			}
+		})
+	}
+}
+
+// What is left of usage logs and metrics of an earlier release goes, whoever of the two it
+// says it belongs to, and only that.
+func TestTheFormerMonitoringGoes(t *testing.T) {
+	t.Parallel()
+	owned := []metav1.OwnerReference{{APIVersion: "maas.opendatahub.io/v1alpha1", Kind: "Config", Name: "default", UID: "c"}}
+	for name, test := range map[string]struct {
+		labels           map[string]string
+		owners           []metav1.OwnerReference
+		annotations      map[string]string
+		config           *v1alpha1.Config
+		unshared         bool
+		stay, unrecorded bool
+	}{
+		"when the Config owns it":                     {owners: owned, config: theConfigOf()},
+		"when part of it":                             {labels: map[string]string{v1alpha1.LabelPartOf: v1alpha1.PartOfMaaS}, config: theConfigOf()},
+		"when the operator made it":                   {labels: map[string]string{v1alpha1.LabelManagedBy: v1alpha1.ManagedByValue}, config: theConfigOf()},
+		"not when others made it":                     {config: theConfigOf(), stay: true},
+		"not when opted out":                          {owners: owned, annotations: map[string]string{v1alpha1.AnnotationManaged: "false"}, config: theConfigOf(), stay: true},
+		"not before what replaces it is there":        {owners: owned, config: theConfigOf(), unshared: true, stay: true, unrecorded: true},
+		"not when made anew after they had been gone": {owners: owned, config: theConfigOf(v1alpha1.AnnotationLegacyMonitoringRemoved), stay: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			of := func(namespace, name string) metav1.ObjectMeta {
+				return metav1.ObjectMeta{Namespace: namespace, Name: name, Labels: test.labels, OwnerReferences: test.owners, Annotations: test.annotations}
+			}
+			monitor := &metav1.PartialObjectMetadata{ObjectMeta: of("infra", "maas-api-metrics")}
+			monitor.SetGroupVersionKind(schema.GroupVersionKind{Group: "monitoring.coreos.com", Version: "v1", Kind: "PodMonitor"})
+			objects := []client.Object{
+				&rbacv1.RoleBinding{ObjectMeta: of("mon", "usage-tenancy-proxy-scc-nonroot-v2")}, &corev1.ConfigMap{ObjectMeta: of("mon", "usage-tenancy-proxy-source")}, monitor,
+			}
+			scheme := legacyScheme(t)
+			scheme.AddKnownTypeWithName(monitor.GroupVersionKind(), &metav1.PartialObjectMetadata{})
+			c := fakecluster.Holding(scheme, append(objects, test.config)...).Build()
+			r, s := legacyReconciler(c), &scope{config: test.config, shared: !test.unshared}
+			r.Settings.MonitoringNamespace = "mon"
+			if err := r.retireLegacyMonitoring(t.Context(), s); err != nil {
+				t.Fatal(err)
+			}
+			for _, object := range objects {
+				if got := isThere(t, c, object); got != test.stay {
+					t.Errorf("%s is there: %t, want %t", object.GetName(), got, test.stay)
+				}
+			}
+			if got := s.config.Annotations[v1alpha1.AnnotationLegacyMonitoringRemoved] != yes; got != test.unrecorded {
 				t.Errorf("annotations = %v", s.config.Annotations)
 			}
 		})
