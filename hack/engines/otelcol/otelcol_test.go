@@ -162,11 +162,26 @@ func TestRecordsAreTakenOutOfTheirQuotes(t *testing.T) {
 			map[string]any{"response_code": "401", "response_type": "error", "tokens_total": "0", "tokens_prompt": "0", "tokens_completion": "0"},
 		},
 		"too many": {
-			map[string]string{"response_code": "429", "user_id": `"-"`, "subscription": `"a\"b"`},
+			map[string]string{"response_code": "429", "user_id": `"-"`, "subscription": `"a\"b"`, "key_name": `"\u0007 \\n ä\u00e4 \\\\"`, "groups": `"}`, "response_model": `a"b`},
 			map[string]any{
-				"response_code": "429", "response_type": "rate_limit", "user_id": "-", "subscription": `a\"b`,
+				"response_code": "429", "response_type": "rate_limit", "user_id": "-", "subscription": `a"b`,
+				"key_name": "\a \\n ää \\\\", "groups": `"}`, "response_model": `a"b`,
 				"tokens_total": "0", "tokens_prompt": "0", "tokens_completion": "0",
 			},
+		},
+		// A user of one name is never filed under another's: the proxy asks for names as they
+		// are.
+		"a backslash": {
+			map[string]string{"response_code": "200", "user_id": `"CORP\\ann"`},
+			map[string]any{"response_code": "200", "response_type": "hit", "user_id": `CORP\ann`, "tokens_total": "0", "tokens_prompt": "0", "tokens_completion": "0"},
+		},
+		"two backslashes": {
+			map[string]string{"response_code": "200", "user_id": `"CORP\\\\ann"`},
+			map[string]any{"response_code": "200", "response_type": "hit", "user_id": `CORP\\ann`, "tokens_total": "0", "tokens_prompt": "0", "tokens_completion": "0"},
+		},
+		"another's name in a name": {
+			map[string]string{"response_code": "200", "user_id": `"ann\",\"v\":\"bob"`},
+			map[string]any{"response_code": "200", "response_type": "hit", "user_id": `ann","v":"bob`, "tokens_total": "0", "tokens_prompt": "0", "tokens_completion": "0"},
 		},
 		"a client that went": {
 			map[string]string{"response_code": "0", "response_type": "hit"},
