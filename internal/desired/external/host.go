@@ -54,6 +54,11 @@ func (h Hosts) Refuse(host string, tls bool) string {
 			return "ends in " + domain + ", which leads into the cluster or to its nodes"
 		}
 	}
+	return h.inside(labels, tls)
+}
+
+// inside says why a host may be a Service, or a Pod behind one; empty when it is not.
+func (h Hosts) inside(labels []string, tls bool) string {
 	switch last := labels[len(labels)-1]; {
 	case len(labels) > shortest+1 || h.IsNamespace == nil || !h.IsNamespace(last):
 		return ""
