@@ -31,6 +31,11 @@ var (
 		CRD:       "externalmodels." + inferencev1alpha1.GroupName,
 		Versions:  []string{inferencev1alpha1.GroupVersion.Version},
 	}
+	externalProviders = facts.API{
+		GroupKind: schema.GroupKind{Group: inferencev1alpha1.GroupName, Kind: inferencev1alpha1.KindExternalProvider},
+		CRD:       "externalproviders." + inferencev1alpha1.GroupName,
+		Versions:  []string{inferencev1alpha1.GroupVersion.Version},
+	}
 )
 
 // needed are the kinds without which no request reaches a provider.

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package externalmodel keeps what is made for ExternalModels of this operator's own API
-// group: a Service, a ServiceEntry and a DestinationRule for the provider, and the
+// group and of that of the inference gateway, which wins: a Service, a ServiceEntry and a DestinationRule for the provider, and the
 // HTTPRoute by which the default tenant's Gateway passes requests on. What should exist
 // and what the status says is decided in internal/desired/external. It is the only writer
 // of these objects, however many tenants there are.
@@ -15,10 +15,8 @@ package externalmodel
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
@@ -91,14 +89,16 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if s.model.DeletionTimestamp != nil {
 		return s.outcome(ctx, r.takeDown(ctx, s))
 	}
-	err = s.report(r.run(ctx, s))
-	return s.outcome(ctx, errors.Join(err, r.finish(ctx, s, err)))
+	if err = s.report(r.run(ctx, s)); err == nil {
+		err = s.report(r.observe(ctx, s))
+	}
+	return s.outcome(ctx, errors.Join(err, r.finish(ctx, s, err), r.settle(ctx, s)))
 }
 
 // run takes the phases in order until one fails or ends the work.
 func (r *Reconciler) run(ctx context.Context, s *scope) error {
 	for _, phase := range []func(context.Context, *scope) error{
-		r.hold, r.survey, r.readCredential, r.readReplacement, r.judge, r.gather, r.compute, r.write, r.open, r.prune, r.observe,
+		r.hold, r.survey, r.readCredential, r.judge, r.locate, r.gather, r.compute, r.write, r.retire, r.open, r.prune,
 	} {
 		if err := phase(ctx, s); err != nil || s.stopped {
 			return err
@@ -107,22 +107,22 @@ func (r *Reconciler) run(ctx context.Context, s *scope) error {
 	return nil
 }
 
-// newScope reads the model; nil without an error means that it is gone.
+// newScope reads the models of a name; nil without an error means that they are gone.
 func (r *Reconciler) newScope(ctx context.Context, key types.NamespacedName) (*scope, error) {
-	model := &v1alpha1.ExternalModel{}
-	if err := r.Client.Get(ctx, key, model); err != nil {
-		if apierrors.IsNotFound(err) {
-			r.guards.Forget(key)
-			return nil, nil //nolint:nilnil // Documented: the model is gone.
-		}
-		return nil, fmt.Errorf("read ExternalModel %s: %w", key, err)
+	of, found, err := r.subjectOf(ctx, key)
+	if err != nil {
+		return nil, err
 	}
-	return newScope(model), nil
+	if !found {
+		r.guards.Forget(key)
+		return nil, nil //nolint:nilnil // Documented: they are gone.
+	}
+	return newScope(of), nil
 }
 
 // hold comes before anything is written that others may depend on.
 func (r *Reconciler) hold(ctx context.Context, s *scope) error {
-	return finalizer.Add(ctx, r.Client, s.model, v1alpha1.FinalizerExternalModelCleanup)
+	return finalizer.Add(ctx, r.Client, s.object, v1alpha1.FinalizerExternalModelCleanup)
 }
 
 // takeDown lets the model go once others have what they shared with it. The rest is left
@@ -141,5 +141,9 @@ func (r *Reconciler) takeDown(ctx context.Context, s *scope) error {
 		return nil
 	}
 	r.guards.Forget(s.key())
-	return finalizer.Drop(ctx, r.Client, s.model, v1alpha1.FinalizerExternalModelCleanup)
+	err = finalizer.Drop(ctx, r.Client, s.object, v1alpha1.FinalizerExternalModelCleanup)
+	if other := s.other(); other != nil && err == nil {
+		return finalizer.Drop(ctx, r.Client, other, v1alpha1.FinalizerExternalModelCleanup)
+	}
+	return err
 }

@@ -15,8 +15,6 @@ import (
 	gwapiv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
-	"github.com/opendatahub-io/maas-operator/test/builder"
-	"github.com/opendatahub-io/maas-operator/test/rig/models"
 	"github.com/opendatahub-io/maas-operator/test/testenv"
 	"github.com/opendatahub-io/maas-operator/test/testenv/audit"
 )
@@ -33,7 +31,7 @@ var _ = Describe("An ExternalModel", func() {
 		w.create(w.model("gpt"), w.secret("gpt-key", map[string]string{v1alpha1.LabelPayloadManaged: "true"}, map[string]string{"api-key": "s3cr3t"}))
 		Eventually(w.says("gpt")).Should(Equal("Pending/RouteNotGuarded"))
 		Eventually(w.condition("gpt", v1alpha1.ConditionRouteAccepted)).Should(Equal("True/RouteAccepted"))
-		Consistently(w.leading("maas-gpt")).WithTimeout(quiet).Should(Equal("0 of 2"))
+		Consistently(w.leading("maas-gpt")).WithTimeout(quiet).Should(Equal("0 of 1"), "no policy, no header")
 
 		w.publish("gpt")
 		Eventually(w.says("gpt")).Should(Equal("Ready/Reconciled"))
@@ -50,7 +48,7 @@ var _ = Describe("An ExternalModel", func() {
 		w.create(w.model("gpt"))
 		Eventually(w.says("gpt")).Should(Equal("Pending/RouteNotGuarded"))
 		m := w.stored(Default, "gpt")
-		for _, object := range children("maas-gpt") {
+		for _, object := range w.children("gpt") {
 			live := w.get(object)
 			Expect(metav1.GetControllerOf(live)).To(HaveField("UID", m.UID), live.GetKind())
 			Expect(live.GetLabels()).To(And(HaveKeyWithValue(v1alpha1.LabelExternalModel, "gpt"), HaveKeyWithValue(v1alpha1.LabelManagedBy, v1alpha1.ManagedByValue)))
@@ -58,6 +56,11 @@ var _ = Describe("An ExternalModel", func() {
 		r := &gwapiv1.HTTPRoute{}
 		Expect(suite.Admin.Get(ctx, w.key("maas-gpt"), r)).To(Succeed())
 		Expect(*r.Spec.Rules[0].Matches[0].Path.Value).To(Equal("/" + w.namespace + "/gpt"))
+		Expect(r.Spec.Rules).To(HaveLen(1))
+
+		w.publish("gpt")
+		Eventually(w.leading("maas-gpt")).Should(HaveSuffix("of 2"))
+		Expect(suite.Admin.Get(ctx, w.key("maas-gpt"), r)).To(Succeed())
 		Expect(r.Spec.Rules[1].Matches[0].Headers[0].Value).To(Equal(m.Spec.TargetModel))
 	})
 
@@ -67,7 +70,7 @@ var _ = Describe("An ExternalModel", func() {
 		Eventually(w.leading("maas-gpt")).Should(Equal("2 of 2"))
 		Eventually(w.says("gpt")).Should(Equal("Ready/Reconciled"))
 		before := map[string]string{}
-		for _, object := range children("maas-gpt") {
+		for _, object := range w.children("gpt") {
 			before[object.GetKind()] = w.get(object).GetResourceVersion()
 		}
 		status := w.stored(Default, "gpt").ResourceVersion
@@ -77,7 +80,7 @@ var _ = Describe("An ExternalModel", func() {
 			g.Expect(w.stored(g, "gpt").ResourceVersion).To(Equal(status))
 			g.Expect(w.get(route("maas-gpt")).GetGeneration()).To(Equal(generation))
 		}).WithTimeout(quiet).Should(Succeed())
-		for _, object := range []*unstructured.Unstructured{service("maas-gpt"), serviceEntry("maas-gpt"), destinationRule("maas-gpt")} {
+		for _, object := range []*unstructured.Unstructured{service("maas-gpt"), w.entry("gpt"), w.rule("gpt")} {
 			Expect(w.get(object).GetResourceVersion()).To(Equal(before[object.GetKind()]), object.GetKind())
 		}
 		writes, err := suite.Env.Audit().After(mark, audit.ByUser(testenv.OperatorUser), audit.IsWrite(), audit.InNamespace(w.namespace))
@@ -127,7 +130,7 @@ var _ = Describe("An ExternalModel", func() {
 	It("has nothing made for a host that may be a Service, also when that shows later (W-29)", func(ctx SpecContext) {
 		w.create(w.model("direct", host("minio."+w.namespace)))
 		Eventually(w.says("direct")).Should(Equal("Failed/HostRefused"))
-		for _, object := range children("maas-direct") {
+		for _, object := range children("direct", "minio."+w.namespace) {
 			Expect(w.exists(object)(Default)).To(BeFalse(), object.GetKind())
 		}
 		later := w.namespace + "-later"
@@ -135,7 +138,7 @@ var _ = Describe("An ExternalModel", func() {
 		Eventually(w.says("later")).Should(Equal("Pending/RouteNotGuarded"))
 		suite.CreateNamespaces(ctx, later)
 		Eventually(w.says("later")).Should(Equal("Failed/HostRefused"))
-		for _, object := range children("maas-later") {
+		for _, object := range children("later", "minio."+later) {
 			Eventually(w.exists(object)).Should(BeFalse(), object.GetKind())
 		}
 	})
@@ -144,50 +147,74 @@ var _ = Describe("An ExternalModel", func() {
 		w.create(w.model("gpt", func(m *v1alpha1.ExternalModel) { m.Annotations = map[string]string{v1alpha1.AnnotationPort: "https"} }))
 		Eventually(w.says("gpt")).Should(Equal("Failed/InvalidSpec"))
 		Expect(w.message("gpt", v1alpha1.ConditionReady)()).To(ContainSubstring("spec.port"))
+		Expect(w.condition("gpt", v1alpha1.ConditionRouteAccepted)(Default)).To(Equal("False/RouteNotFound"))
 		status := w.stored(Default, "gpt").ResourceVersion
 		Consistently(func(g Gomega) string { return w.stored(g, "gpt").ResourceVersion }).WithTimeout(quiet).Should(Equal(status))
 		w.edit("gpt", func(m *v1alpha1.ExternalModel) { m.Spec.Port = 8443 })
 		Eventually(w.says("gpt")).Should(Equal("Pending/RouteNotGuarded"))
 	})
 
+	It("does not say that there is no route while one serves although the spec is broken", func() {
+		w.create(w.model("gpt"))
+		w.publish("gpt")
+		Eventually(w.says("gpt")).Should(Equal("Ready/Reconciled"))
+		w.edit("gpt", func(m *v1alpha1.ExternalModel) { m.Annotations = map[string]string{v1alpha1.AnnotationTLS: "maybe"} })
+		Eventually(w.message("gpt", v1alpha1.ConditionReady)).Should(ContainSubstring("spec.tls"))
+		Expect(w.leading("maas-gpt")()).To(Equal("2 of 2"))
+		Expect(w.condition("gpt", v1alpha1.ConditionRouteAccepted)(Default)).To(Equal("True/RouteAccepted"))
+	})
+
 	It("keeps what somebody opted out, and removes what TLS is not used for any more (9.7.113, 9.7.114, 9.7.115)", func() {
 		w.create(w.model("kept"), w.model("gone"), w.model("odd"))
 		for _, name := range []string{"kept", "gone", "odd"} {
-			Eventually(w.exists(destinationRule("maas-" + name))).Should(BeTrue())
+			Eventually(w.exists(w.rule(name))).Should(BeTrue())
 		}
-		w.annotate(destinationRule("maas-kept"), v1alpha1.AnnotationManaged, "false")
-		w.annotate(destinationRule("maas-odd"), v1alpha1.AnnotationManaged, "FALSE")
+		w.annotate(w.rule("kept"), v1alpha1.AnnotationManaged, "false")
+		w.annotate(w.rule("odd"), v1alpha1.AnnotationManaged, "FALSE")
 		for _, name := range []string{"kept", "gone", "odd"} {
 			w.edit(name, func(m *v1alpha1.ExternalModel) { m.Spec.TLS, m.Spec.Port = new(false), 80 })
 		}
-		Eventually(w.exists(destinationRule("maas-gone"))).Should(BeFalse())
-		Eventually(w.exists(destinationRule("maas-odd"))).Should(BeFalse())
-		Consistently(w.exists(destinationRule("maas-kept"))).WithTimeout(quiet).Should(BeTrue())
+		Eventually(w.exists(w.rule("gone"))).Should(BeFalse())
+		Eventually(w.exists(w.rule("odd"))).Should(BeFalse())
+		Consistently(w.exists(w.rule("kept"))).WithTimeout(quiet).Should(BeTrue())
 	})
 
 	It("puts back what somebody changed or deleted", func() {
 		w.create(w.model("gpt"))
 		w.publish("gpt")
 		Eventually(w.leading("maas-gpt")).Should(Equal("2 of 2"))
-		live := w.get(serviceEntry("maas-gpt"))
+		live := w.get(w.entry("gpt"))
 		before := live.DeepCopy()
 		Expect(unstructured.SetNestedStringSlice(live.Object, []string{"evil.example.com"}, "spec", "hosts")).To(Succeed())
 		Expect(suite.Admin.Patch(w.ctx, live, client.MergeFrom(before))).To(Succeed())
 		Eventually(func() []string {
-			hosts, _, err := unstructured.NestedStringSlice(w.get(serviceEntry("maas-gpt")).Object, "spec", "hosts")
+			hosts, _, err := unstructured.NestedStringSlice(w.get(w.entry("gpt")).Object, "spec", "hosts")
 			Expect(err).NotTo(HaveOccurred())
 			return hosts
 		}).Should(Equal([]string{"gpt." + w.namespace + ".example.com"}))
-		for _, object := range children("maas-gpt") {
+		for _, object := range w.children("gpt") {
 			uid := w.get(object).GetUID()
 			w.remove(object)
 			Eventually(func(g Gomega) {
 				again := object.DeepCopy()
-				g.Expect(suite.Admin.Get(w.ctx, w.key("maas-gpt"), again)).To(Succeed())
+				g.Expect(suite.Admin.Get(w.ctx, w.key(object.GetName()), again)).To(Succeed())
 				g.Expect(again.GetUID()).NotTo(Equal(uid))
 			}).Should(Succeed(), object.GetKind())
 		}
 		Eventually(w.leading("maas-gpt")).Should(Equal("2 of 2"))
+	})
+
+	It("takes the place of what an earlier release called otherwise", func() {
+		w.create(w.model("gpt"))
+		Eventually(w.exists(w.entry("gpt"))).Should(BeTrue())
+		former := w.get(w.entry("gpt")).DeepCopy()
+		former.SetName("maas-gpt")
+		former.SetResourceVersion("")
+		former.SetUID("")
+		former.SetManagedFields(nil)
+		w.create(former)
+		Eventually(w.exists(serviceEntry("maas-gpt"))).Should(BeFalse())
+		Expect(w.exists(w.entry("gpt"))(Default)).To(BeTrue())
 	})
 
 	It("leaves alone what is not the operator's, and says so", func() {
@@ -201,7 +228,7 @@ var _ = Describe("An ExternalModel", func() {
 		w.create(w.model("gpt"))
 		Eventually(w.exists(route("maas-gpt"))).Should(BeTrue())
 		w.remove(w.model("gpt"))
-		for _, object := range children("maas-gpt") {
+		for _, object := range w.children("gpt") {
 			Eventually(w.exists(object)).Should(BeFalse(), object.GetKind())
 		}
 	})

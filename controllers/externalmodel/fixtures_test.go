@@ -20,6 +20,7 @@ import (
 	gwapiv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
+	"github.com/opendatahub-io/maas-operator/internal/desired/external"
 	"github.com/opendatahub-io/maas-operator/test/builder"
 	"github.com/opendatahub-io/maas-operator/test/rig/models"
 	"github.com/opendatahub-io/maas-operator/test/testenv"
@@ -57,7 +58,7 @@ func (w world) remove(object client.Object) {
 // model is an ExternalModel whose host and target nobody else has.
 func (w world) model(name string, change ...func(*v1alpha1.ExternalModel)) *v1alpha1.ExternalModel {
 	m := builder.ExternalModel(w.namespace, name)
-	m.Spec.Endpoint = fmt.Sprintf("%s.%s.example.com", name, w.namespace)
+	m.Spec.Endpoint = w.host(name)
 	m.Spec.TargetModel = w.namespace + "/" + name
 	for _, edit := range change {
 		edit(m)
@@ -183,9 +184,25 @@ func route(name string) *unstructured.Unstructured {
 	return child("gateway.networking.k8s.io/v1", "HTTPRoute", name)
 }
 
-// children are all objects of a model of that name.
-func children(name string) []*unstructured.Unstructured {
-	return []*unstructured.Unstructured{service(name), serviceEntry(name), destinationRule(name), route(name)}
+// entryOf and ruleOf are what a model of that name holds of a host.
+func entryOf(name, host string) *unstructured.Unstructured {
+	return serviceEntry(external.SharedName(name, host))
+}
+
+func ruleOf(name, host string) *unstructured.Unstructured {
+	return destinationRule(external.SharedName(name, host))
+}
+
+func (w world) entry(name string) *unstructured.Unstructured { return entryOf(name, w.host(name)) }
+func (w world) rule(name string) *unstructured.Unstructured  { return ruleOf(name, w.host(name)) }
+
+// children are all objects of a model of that name and host.
+func children(name, host string) []*unstructured.Unstructured {
+	return []*unstructured.Unstructured{service("maas-" + name), entryOf(name, host), ruleOf(name, host), route("maas-" + name)}
+}
+
+func (w world) children(name string) []*unstructured.Unstructured {
+	return children(name, w.host(name))
 }
 
 func (w world) exists(object *unstructured.Unstructured) func(Gomega) bool {

@@ -74,6 +74,13 @@ func (r *Reconciler) open(ctx context.Context, s *scope) error {
 		return err
 	}
 	route := opening.RouteOf(live)
+	if !s.reached {
+		s.facts.Closed = fmt.Sprintf("No request reaches the provider until the Gateway knows its host, port and TLS, by ServiceEntry and DestinationRule %s of namespace %s, "+
+			"and by no other of the host that says something else. If it lasts, look at those: somebody may have changed them and opted them out.",
+			external.SharedName(s.output.Holder.Name, s.input.Provider.Host), s.output.Holder.Namespace)
+		s.lookAgain(missingAgain) // A watch tells before.
+		return nil
+	}
 	if len(route.Leading) == len(route.Rules) {
 		r.guards.Forget(s.key())
 		return nil
@@ -81,11 +88,6 @@ func (r *Reconciler) open(ctx context.Context, s *scope) error {
 	if s.handsOff {
 		s.facts.Closed = "The HTTPRoute leads nowhere: remove the annotation that keeps it from being managed."
 		return nil
-	}
-	if reached, err := r.reached(ctx, s); err != nil || !reached {
-		s.facts.Closed = "The HTTPRoute leads nowhere until the Gateway knows the provider's host: that waits for the ServiceEntry and the DestinationRule of the host."
-		s.lookAgain(missingAgain) // A watch tells before.
-		return err
 	}
 	verdict, err := r.judgeGuard(ctx, s, route)
 	if err != nil {
@@ -105,15 +107,6 @@ func (r *Reconciler) open(ctx context.Context, s *scope) error {
 		return err
 	}
 	return r.apply(ctx, s, s.objects[len(s.objects)-1])
-}
-
-// reached tells whether the Gateway can reach the provider on the model's port.
-func (r *Reconciler) reached(ctx context.Context, s *scope) (bool, error) {
-	if len(s.facts.MissingAPIs) > 0 {
-		return false, nil
-	}
-	port := external.Port{Number: s.input.Provider.Port, TLS: external.Secure(s.input.Provider, s.claims)}
-	return r.carried(ctx, s, s.output.Holder, s.input.Provider.Host, port)
 }
 
 // judgeGuard finds out whether the route is guarded. The configuration of the Gateway is
@@ -142,34 +135,67 @@ func (r *Reconciler) judgeGuard(ctx context.Context, s *scope, route opening.Rou
 // enforced is the AuthPolicy, as "<namespace>/<name>", that Kuadrant enforces on the
 // route: that of one of the MaaSModelRefs that publish the model. Empty for none.
 func (r *Reconciler) enforced(ctx context.Context, s *scope) (string, error) {
-	if !s.served[trigger.AuthPolicies.CRD] {
-		return "", nil
-	}
-	refs, err := trigger.Keys(ctx, r.Client, &v1alpha1.MaaSModelRefList{}, client.InNamespace(s.model.Namespace),
-		client.MatchingFields{index.ModelByBackend: index.BackendKey(v1alpha1.BackendExternalModel, s.model.Name)})
+	refs, err := r.publishing(ctx, s.key())
 	if err != nil {
 		return "", err
 	}
-	for _, ref := range refs {
-		key := types.NamespacedName{Namespace: ref.Namespace, Name: model.AuthPolicyName(ref.Name)}
-		policy, err := fetch.Optional(ctx, r.Client, key, kuadrant.New(kuadrant.AuthPolicy))
+	for i := range refs {
+		policy, err := r.policyOf(ctx, s, &refs[i])
 		if err != nil {
 			return "", err
 		}
-		if policy == nil || kuadrant.TargetRoute(policy) != s.ownName().Name {
-			continue
-		}
-		if of, ours := trigger.ModelOfPolicy(policy); ours && of == ref && kuadrant.ReadinessOf(policy, r.Clock.Now()).Enforced && !kuadrant.Displaced(policy) {
-			return key.String(), nil
+		if policy != nil && kuadrant.ReadinessOf(policy, r.Clock.Now()).Enforced && !kuadrant.Displaced(policy) {
+			return client.ObjectKeyFromObject(policy).String(), nil
 		}
 	}
 	return "", nil
 }
 
-// observe reads what the Gateway says about the route.
-func (r *Reconciler) observe(_ context.Context, s *scope) error {
-	route, err := routeOf(s.route)
-	if err != nil || route == nil || !s.wanted() {
+// publishing are the MaaSModelRefs that publish a model.
+func (r *Reconciler) publishing(ctx context.Context, key types.NamespacedName) ([]v1alpha1.MaaSModelRef, error) {
+	var list v1alpha1.MaaSModelRefList
+	if err := r.Client.List(ctx, &list, client.InNamespace(key.Namespace), client.UnsafeDisableDeepCopy,
+		client.MatchingFields{index.ModelByBackend: index.BackendKey(v1alpha1.BackendExternalModel, key.Name)}); err != nil {
+		return nil, fmt.Errorf("list the MaaSModelRefs of ExternalModel %s: %w", key, err)
+	}
+	return list.Items, nil
+}
+
+// policyOf is the AuthPolicy that was made for a MaaSModelRef and targets the route of the
+// ExternalModel that it publishes; nil for none.
+func (r *Reconciler) policyOf(ctx context.Context, s *scope, ref *v1alpha1.MaaSModelRef) (*unstructured.Unstructured, error) {
+	if !s.served[trigger.AuthPolicies.CRD] {
+		return nil, nil //nolint:nilnil // Documented: none.
+	}
+	key := types.NamespacedName{Namespace: ref.Namespace, Name: model.AuthPolicyName(ref.Name)}
+	policy, err := fetch.Optional(ctx, r.Client, key, kuadrant.New(kuadrant.AuthPolicy))
+	if err != nil || policy == nil || kuadrant.TargetRoute(policy) != external.Name(ref.Spec.ModelRef.Name) {
+		return nil, err
+	}
+	if of, ours := trigger.ModelOfPolicy(policy); !ours || of != client.ObjectKeyFromObject(ref) {
+		return nil, nil //nolint:nilnil // Documented: none.
+	}
+	return policy, nil
+}
+
+// observe reads what the Gateway says about the route: also of one that was written before,
+// and serves on although nothing could be written now.
+func (r *Reconciler) observe(ctx context.Context, s *scope) error {
+	if s.facts.Refused != "" || s.facts.Replacement == external.Replaced {
+		return nil // It was removed, whatever the cache still has.
+	}
+	live := s.route
+	if live == nil {
+		found, err := r.live(ctx, s, httpRoutes, s.ownName())
+		if err != nil {
+			return err
+		}
+		if found != nil && s.owns(found) {
+			live = found
+		}
+	}
+	route, err := routeOf(live)
+	if err != nil || route == nil {
 		return err
 	}
 	if picked, ok := endpoint.PickRoute([]gwapiv1.HTTPRoute{*route}, s.input.Gateway); ok {

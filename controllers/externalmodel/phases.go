@@ -5,6 +5,7 @@ package externalmodel
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
@@ -14,7 +15,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 
-	inferencev1alpha1 "github.com/opendatahub-io/maas-operator/api/inference/v1alpha1"
 	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
 	"github.com/opendatahub-io/maas-operator/internal/apperr"
 	"github.com/opendatahub-io/maas-operator/internal/apply"
@@ -42,7 +42,7 @@ func (r *Reconciler) readCredential(ctx context.Context, s *scope) error {
 	case secret == nil:
 		s.facts.Credential = external.CredentialAbsent
 	default:
-		s.facts.Credential = external.CredentialOf(secret.Labels, len(secret.Data[v1alpha1.CredentialSecretKey]) > 0)
+		s.facts.Credential = external.CredentialOf(secret.Labels, len(secret.Data[v1alpha1.CredentialSecretKey]) > 0 || s.acts && s.translation.AnyKey && len(secret.Data) > 0)
 	}
 	if s.facts.Credential != external.CredentialUsable {
 		s.lookAgain(missingAgain)
@@ -50,39 +50,20 @@ func (r *Reconciler) readCredential(ctx context.Context, s *scope) error {
 	return nil
 }
 
-// readReplacement looks for the ExternalModel of the inference group.
-func (r *Reconciler) readReplacement(ctx context.Context, s *scope) (err error) {
-	s.facts.Replacement, err = r.replacement(ctx, s, s.key())
-	return err
-}
-
-// replacement tells what takes the place of a model. A route that is on its way out
-// serves nobody.
-func (r *Reconciler) replacement(ctx context.Context, s *scope, key types.NamespacedName) (external.Replacement, error) {
-	if !s.served[inferenceExternalModels.CRD] {
-		return external.NotReplaced, nil
-	}
-	other, err := fetch.Optional(ctx, r.Client, key, &inferencev1alpha1.ExternalModel{})
-	if err != nil || other == nil {
-		return external.NotReplaced, err
-	}
-	if other.Status.HTTPRouteName == "" || !s.served[httpRoutes.CRD] {
-		return external.BeingReplaced, nil
-	}
-	route, err := fetch.Optional(ctx, r.Client, types.NamespacedName{Namespace: key.Namespace, Name: other.Status.HTTPRouteName}, empty(httpRoutes))
-	if err != nil || route == nil || route.GetDeletionTimestamp() != nil {
-		return external.BeingReplaced, err
-	}
-	return external.Replaced, nil
-}
-
 // judge reads how the provider is reached, and whether it may be.
 func (r *Reconciler) judge(ctx context.Context, s *scope) error {
+	if s.untranslated != nil && s.acts {
+		s.facts.Invalid = s.untranslated
+		return nil
+	}
 	if s.model.Spec == (v1alpha1.ExternalModelSpec{}) {
 		s.facts.Invalid = apperr.Userf(v1alpha1.ReasonInvalidSpec, "The ExternalModel has no spec: set spec.provider, spec.targetModel, spec.endpoint and spec.credentialRef.")
 		return nil
 	}
-	s.facts.Refused = r.hosts(ctx).Refuse(s.model.Spec.Endpoint)
+	var err error
+	if s.facts.Refused, err = r.refused(ctx, s.model); err != nil {
+		return err
+	}
 	provider, err := external.ProviderOf(s.model)
 	if _, user := apperr.AsUser(err); user {
 		s.facts.Invalid = err
@@ -92,16 +73,18 @@ func (r *Reconciler) judge(ctx context.Context, s *scope) error {
 	return err
 }
 
-// hosts are the hosts that may be led to in this cluster. What cannot be read is no
-// namespace: the cache holds them all.
-func (r *Reconciler) hosts(ctx context.Context) external.Hosts {
-	return external.Hosts{ClusterDomain: r.ClusterDomain, IsNamespace: func(name string) bool {
+// refused says why a model's host must not be led to; empty when it may. A namespace that
+// cannot be read is not one that does not exist.
+func (r *Reconciler) refused(ctx context.Context, model *v1alpha1.ExternalModel) (string, error) {
+	var unread error
+	hosts := external.Hosts{ClusterDomain: r.ClusterDomain, IsNamespace: func(name string) bool {
 		namespace, err := fetch.Optional(ctx, r.Client, types.NamespacedName{Name: name}, &corev1.Namespace{})
-		if err != nil {
-			ctrl.LoggerFrom(ctx).Error(err, "Taking a name for no namespace", "namespace", name)
-		}
+		unread = errors.Join(unread, err)
 		return namespace != nil
 	}}
+	provider, err := external.ProviderOf(model)
+	refused := hosts.Refuse(model.Spec.Endpoint, err == nil && provider.TLS)
+	return refused, unread
 }
 
 // wanted tells whether anything is to exist for the model.
@@ -109,12 +92,8 @@ func (s *scope) wanted() bool {
 	return s.facts.Invalid == nil && s.facts.Refused == "" && s.facts.Replacement != external.Replaced
 }
 
-// compute decides what should exist, and renders it. Nothing is written unless all of it
-// renders.
-func (r *Reconciler) compute(ctx context.Context, s *scope) error {
-	if !s.wanted() {
-		return nil
-	}
+// locate finds the default tenant's Gateway.
+func (r *Reconciler) locate(ctx context.Context, s *scope) error {
 	tenant, err := r.Tenants.ForNamespace(ctx, r.Tenants.Settings.DefaultNamespace)
 	if _, user := apperr.AsUser(err); user {
 		s.facts.Homeless = err
@@ -123,8 +102,21 @@ func (r *Reconciler) compute(ctx context.Context, s *scope) error {
 	if err != nil {
 		return fmt.Errorf("find the default tenant's Gateway: %w", err)
 	}
-	s.input.Gateway, s.input.Claims = tenant.Gateway, s.claims
+	s.input.Gateway = tenant.Gateway
+	return nil
+}
+
+// compute decides what should exist, and renders it. Nothing is written unless all of it
+// renders.
+func (r *Reconciler) compute(ctx context.Context, s *scope) error {
+	if !s.wanted() || s.facts.Homeless != nil {
+		return nil //nolint:nilerr // The problem is a fact of the status.
+	}
+	var err error
 	if s.input.Leads, err = r.kept(ctx, s); err != nil {
+		return err
+	}
+	if s.input.Claims, err = r.ranked(ctx, s); err != nil {
 		return err
 	}
 	s.build()
@@ -134,7 +126,10 @@ func (r *Reconciler) compute(ctx context.Context, s *scope) error {
 // build decides what should exist, by what is known by now.
 func (s *scope) build() {
 	s.output = external.Build(s.input)
-	s.facts.Conflict = s.output.Addressee != s.key()
+	s.facts.Nameless = !external.Addressable(s.input.Target)
+	if s.facts.Rival = s.output.Addressee; s.facts.Rival == s.key() {
+		s.facts.Rival = types.NamespacedName{}
+	}
 	s.facts.Secured = !s.input.Provider.TLS && external.Secure(s.input.Provider, s.claims)
 }
 
@@ -144,10 +139,7 @@ func (r *Reconciler) render(s *scope) error {
 		return apperr.Userf(v1alpha1.ReasonRenderFailed, "The objects could not be rendered: %v. The last good ones stay in place.", err)
 	}
 	for _, object := range objects {
-		object.SetOwnerReferences([]metav1.OwnerReference{{
-			APIVersion: v1alpha1.GroupVersion.String(), Kind: v1alpha1.KindExternalModel, Name: s.model.Name, UID: s.model.UID,
-			Controller: new(true), BlockOwnerDeletion: new(true),
-		}})
+		object.SetOwnerReferences([]metav1.OwnerReference{s.owner()})
 	}
 	s.objects = objects
 	return nil
@@ -158,8 +150,14 @@ func (r *Reconciler) render(s *scope) error {
 func (r *Reconciler) write(ctx context.Context, s *scope) error {
 	for _, object := range s.objects {
 		api, optional := apiOf(object)
-		if optional && (!s.served[api.CRD] || s.held && api.CRD != httpRoutes.CRD) {
+		if optional && !s.served[api.CRD] {
 			continue
+		}
+		if api.CRD == httpRoutes.CRD {
+			if err := r.reach(ctx, s); err != nil {
+				return err
+			}
+			object = s.objects[len(s.objects)-1]
 		}
 		if err := r.apply(ctx, s, object); err != nil {
 			return err
@@ -199,7 +197,7 @@ func (r *Reconciler) apply(ctx context.Context, s *scope, object *unstructured.U
 	}
 	if result.Repaired {
 		ctrl.LoggerFrom(ctx).Info("Repairing a generated object that somebody changed or deleted", "objectKind", object.GetKind(), "object", object.GetName())
-		r.Events.Eventf(s.model, object, corev1.EventTypeWarning, string(v1alpha1.EventDriftRepaired), string(v1alpha1.ActionReconcile),
+		r.Events.Eventf(s.object, object, corev1.EventTypeWarning, string(v1alpha1.EventDriftRepaired), string(v1alpha1.ActionReconcile),
 			"Somebody changed or deleted %s, and it was put back. Annotate it %s=false to manage it by hand.", nameOf(object), v1alpha1.AnnotationManaged)
 	}
 	return nil

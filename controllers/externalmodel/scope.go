@@ -24,11 +24,15 @@ import (
 
 // scope holds what one reconcile knows; every fact is read once.
 type scope struct {
-	model, before *v1alpha1.ExternalModel
-	facts         external.Facts
-	input         external.Input
-	output        external.Output
-	objects       []*unstructured.Unstructured
+	subject
+	// model is what counts of the subject, object that as it is stored, with the status
+	// that is written at the end, and before as it was.
+	model          *v1alpha1.ExternalModel
+	object, before client.Object
+	facts          external.Facts
+	input          external.Input
+	output         external.Output
+	objects        []*unstructured.Unstructured
 	// served tells which kinds the cluster serves, by the name of the
 	// CustomResourceDefinition.
 	served map[string]bool
@@ -38,9 +42,9 @@ type scope struct {
 	route *unstructured.Unstructured
 	// handsOff tells that somebody opted the route out of management.
 	handsOff bool
-	// held tells that what the models of a host share waits until another model has taken
-	// over what this one held of its former host.
-	held bool
+	// reached tells that the Gateway can get to the provider, with TLS where it is asked
+	// for.
+	reached bool
 	// again is when to look again although nothing that is watched changed.
 	again time.Duration
 	// stale tells that a write met a newer object, and nothing is known.
@@ -49,11 +53,20 @@ type scope struct {
 	stopped bool
 }
 
-func newScope(model *v1alpha1.ExternalModel) *scope {
-	return &scope{
-		model: model, before: model.DeepCopy(), served: map[string]bool{},
-		facts: external.Facts{Generation: model.Generation, Secret: model.Spec.CredentialRef.Name},
+func newScope(of subject) *scope {
+	s := &scope{subject: of, model: of.model(), object: of.object(), before: copyOf(of.object()), served: map[string]bool{}}
+	s.facts = external.Facts{Generation: s.model.Generation, Secret: s.model.Spec.CredentialRef.Name}
+	if of.acts {
+		s.facts.Fields, s.facts.Note = of.translation.Fields, of.translation.Note
+	} else if of.theirs != nil && of.theirs.DeletionTimestamp == nil {
+		s.facts.Replacement = external.BeingReplaced
 	}
+	return s
+}
+
+func copyOf(object client.Object) client.Object {
+	other, _ := object.DeepCopyObject().(client.Object) //nolint:errcheck // The copy has the type of the original.
+	return other
 }
 
 func (s *scope) key() types.NamespacedName { return client.ObjectKeyFromObject(s.model) }

@@ -30,7 +30,7 @@ var _ = Describe("ExternalModels of one host", func() {
 	begin := func(change ...func(*v1alpha1.ExternalModel)) {
 		GinkgoHelper()
 		older.create(older.model("gpt", host(shared)))
-		Eventually(older.exists(serviceEntry("maas-gpt"))).Should(BeTrue())
+		Eventually(older.exists(entryOf("gpt", shared))).Should(BeTrue())
 		made := older.stored(Default, "gpt").CreationTimestamp.Time
 		Eventually(func() time.Duration { return time.Since(made) }).Should(BeNumerically(">", apart))
 		younger.create(younger.model("gpt", append(change, host(shared))...))
@@ -50,7 +50,7 @@ var _ = Describe("ExternalModels of one host", func() {
 	}
 	ports := func(w world) func() string {
 		return func() string {
-			found, _, err := unstructured.NestedSlice(w.get(serviceEntry("maas-gpt")).Object, "spec", "ports")
+			found, _, err := unstructured.NestedSlice(w.get(entryOf("gpt", shared)).Object, "spec", "ports")
 			Expect(err).NotTo(HaveOccurred())
 			text := ""
 			for _, port := range found {
@@ -64,8 +64,8 @@ var _ = Describe("ExternalModels of one host", func() {
 	It("have one ServiceEntry with the ports of all, and TLS where one asks for it (W-29)", func() {
 		begin(func(m *v1alpha1.ExternalModel) { m.Spec.Port, m.Spec.TLS = 8080, new(false) })
 		Eventually(ports(older)).Should(Equal("https-443 http-8080 "))
-		Consistently(younger.exists(serviceEntry("maas-gpt"))).WithTimeout(quiet).Should(BeFalse())
-		Expect(younger.exists(destinationRule("maas-gpt"))(Default)).To(BeFalse())
+		Consistently(younger.exists(entryOf("gpt", shared))).WithTimeout(quiet).Should(BeFalse())
+		Expect(younger.exists(ruleOf("gpt", shared))(Default)).To(BeFalse())
 		younger.publish("gpt")
 		Eventually(younger.says("gpt")).Should(Equal("Ready/Reconciled"))
 
@@ -81,9 +81,9 @@ var _ = Describe("ExternalModels of one host", func() {
 			if !known() {
 				StopTrying("nobody knows the host").Now()
 			}
-			g.Expect(younger.exists(serviceEntry("maas-gpt"))(g)).To(BeTrue())
-			g.Expect(younger.exists(destinationRule("maas-gpt"))(g)).To(BeTrue())
-			g.Expect(older.exists(serviceEntry("maas-gpt"))(g)).To(BeFalse())
+			g.Expect(younger.exists(entryOf("gpt", shared))(g)).To(BeTrue())
+			g.Expect(younger.exists(ruleOf("gpt", shared))(g)).To(BeTrue())
+			g.Expect(older.exists(entryOf("gpt", shared))(g)).To(BeFalse())
 		}).Should(Succeed())
 	})
 
@@ -94,18 +94,60 @@ var _ = Describe("ExternalModels of one host", func() {
 			if !known() {
 				StopTrying("nobody knows the host").Now()
 			}
-			g.Expect(younger.exists(serviceEntry("maas-gpt"))(g)).To(BeTrue())
-			g.Expect(external.HostOf(older.get(serviceEntry("maas-gpt")))).To(Equal("other." + older.namespace + ".example.com"))
+			g.Expect(younger.exists(entryOf("gpt", shared))(g)).To(BeTrue())
+			g.Expect(older.exists(entryOf("gpt", shared))(g)).To(BeFalse())
+			g.Expect(external.HostOf(older.get(entryOf("gpt", "other."+older.namespace+".example.com")))).To(Equal("other." + older.namespace + ".example.com"))
 		}).Should(Succeed())
 	})
 
-	It("of one target are told apart by their paths, and the oldest gets the header (W-09)", func() {
+	It("swap their hosts without waiting for each other", func() {
+		begin()
+		other := "other." + older.namespace + ".example.com"
+		younger.edit("gpt", host(other))
+		Eventually(younger.exists(entryOf("gpt", other))).Should(BeTrue())
+		older.edit("gpt", host(other))
+		younger.edit("gpt", host(shared))
+		for _, object := range []*unstructured.Unstructured{entryOf("gpt", other), ruleOf("gpt", other)} {
+			Eventually(older.exists(object)).Should(BeTrue(), object.GetKind())
+			Eventually(younger.exists(object)).Should(BeFalse(), object.GetKind())
+		}
+		for _, object := range []*unstructured.Unstructured{entryOf("gpt", shared), ruleOf("gpt", shared)} {
+			Eventually(younger.exists(object)).Should(BeTrue(), object.GetKind())
+			Eventually(older.exists(object)).Should(BeFalse(), object.GetKind())
+		}
+	})
+
+	It("lead nowhere while the provider would be spoken to without the TLS that is asked for", func() {
+		begin(func(m *v1alpha1.ExternalModel) { m.Spec.Port, m.Spec.TLS = 8080, new(false) })
+		younger.publish("gpt")
+		Eventually(younger.says("gpt")).Should(Equal("Ready/Reconciled"))
+		older.annotate(ruleOf("gpt", shared), v1alpha1.AnnotationManaged, "false")
+		younger.edit("gpt", func(m *v1alpha1.ExternalModel) { m.Spec.TLS = new(true) })
+		Eventually(younger.leading("maas-gpt")).Should(Equal("0 of 2"))
+		Eventually(younger.says("gpt")).Should(Equal("Pending/RouteNotGuarded"))
+		Expect(younger.message("gpt", "Ready")()).To(ContainSubstring(older.namespace))
+		Consistently(younger.leading("maas-gpt")).WithTimeout(quiet).Should(Equal("0 of 2"))
+
+		older.annotate(ruleOf("gpt", shared), v1alpha1.AnnotationManaged, "true")
+		Eventually(younger.says("gpt")).Should(Equal("Ready/Reconciled"))
+		Expect(younger.leading("maas-gpt")()).To(Equal("2 of 2"))
+	})
+
+	It("of one target are told apart by their paths, and the oldest that is governed gets the header (W-09)", func() {
 		begin(target(older.namespace + "/gpt"))
+		Expect(older.leading("maas-gpt")()).To(HaveSuffix("of 1"), "whoever makes one keeps nobody from the name")
+		younger.publish("gpt")
+		Eventually(younger.leading("maas-gpt")).Should(Equal("2 of 2"))
+		Eventually(older.condition("gpt", v1alpha1.ConditionModelIdentityUnique)).Should(Equal("False/ModelNameConflict"))
+		Expect(older.message("gpt", v1alpha1.ConditionModelIdentityUnique)()).To(ContainSubstring(younger.namespace + "/gpt"))
+		Expect(younger.condition("gpt", v1alpha1.ConditionModelIdentityUnique)(Default)).To(Equal("True/UniqueIdentity"))
+
+		older.publish("gpt")
+		Eventually(older.leading("maas-gpt")).Should(Equal("2 of 2"))
+		Eventually(younger.leading("maas-gpt")).Should(HaveSuffix("of 1"))
 		Eventually(younger.condition("gpt", v1alpha1.ConditionModelIdentityUnique)).Should(Equal("False/ModelNameConflict"))
-		Expect(younger.leading("maas-gpt")()).To(HaveSuffix("of 1"))
-		Expect(older.leading("maas-gpt")()).To(HaveSuffix("of 2"))
 		older.remove(older.model("gpt"))
-		Eventually(younger.leading("maas-gpt")).Should(HaveSuffix("of 2"))
+		Eventually(younger.leading("maas-gpt")).Should(Equal("2 of 2"))
 		Eventually(younger.condition("gpt", v1alpha1.ConditionModelIdentityUnique)).Should(Equal("True/UniqueIdentity"))
 	})
 })

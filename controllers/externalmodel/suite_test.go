@@ -71,9 +71,9 @@ func istioComesLate(ctx SpecContext) {
 	w.create(w.model("early"))
 	Eventually(w.says("early")).Should(Equal("Pending/APIMissing"))
 	Expect(w.message("early", "Ready")()).To(And(ContainSubstring("serviceentries.networking.istio.io"), ContainSubstring("destinationrules.networking.istio.io")))
-	Expect(w.leading("maas-early")()).To(Equal("0 of 2"))
+	Expect(w.leading("maas-early")()).To(Equal("0 of 1"))
 	Expect(suite.Env.InstallCRDs(ctx, testenv.Istio)).To(Succeed())
 	Eventually(w.says("early")).Should(Equal("Pending/RouteNotGuarded"))
-	Eventually(w.exists(serviceEntry("maas-early"))).Should(BeTrue())
+	Eventually(w.exists(w.entry("early"))).Should(BeTrue())
 	w.remove(w.model("early"))
 }

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -27,6 +28,7 @@ import (
 	"github.com/opendatahub-io/maas-operator/controllers/trigger"
 	"github.com/opendatahub-io/maas-operator/internal/desired/external"
 	"github.com/opendatahub-io/maas-operator/internal/facts"
+	"github.com/opendatahub-io/maas-operator/internal/fetch"
 	"github.com/opendatahub-io/maas-operator/internal/kuadrant"
 )
 
@@ -34,7 +36,10 @@ import (
 // +kubebuilder:rbac:groups=maas.opendatahub.io,resources=externalmodels/status,verbs=patch
 // +kubebuilder:rbac:groups=maas.opendatahub.io,resources=externalmodels/finalizers,verbs=update
 // +kubebuilder:rbac:groups=maas.opendatahub.io,resources=maasmodelrefs;aitenants;maastenantconfigs;tenants,verbs=list;watch
-// +kubebuilder:rbac:groups=inference.opendatahub.io,resources=externalmodels,verbs=list;watch
+// +kubebuilder:rbac:groups=inference.opendatahub.io,resources=externalmodels,verbs=list;watch;patch
+// +kubebuilder:rbac:groups=inference.opendatahub.io,resources=externalmodels/status,verbs=patch
+// +kubebuilder:rbac:groups=inference.opendatahub.io,resources=externalmodels/finalizers,verbs=update
+// +kubebuilder:rbac:groups=inference.opendatahub.io,resources=externalproviders,verbs=list;watch
 // +kubebuilder:rbac:groups="",resources=services,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups="",resources=namespaces,verbs=list;watch
 // +kubebuilder:rbac:groups=networking.istio.io,resources=serviceentries;destinationrules,verbs=get;list;watch;create;patch;delete
@@ -54,7 +59,7 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager) err
 		WithOptions(trigger.Options(r.MaxConcurrentReconciles)).
 		For(&v1alpha1.ExternalModel{}, builder.WithPredicates(trigger.OnUpdate(changed))).
 		Watches(&v1alpha1.ExternalModel{}, trigger.Enqueue(r.sharing), builder.WithPredicates(trigger.OnUpdate(trigger.Drifted))).
-		Watches(&v1alpha1.MaaSModelRef{}, trigger.Enqueue(published), builder.WithPredicates(trigger.SpecChanged)).
+		Watches(&v1alpha1.MaaSModelRef{}, trigger.Enqueue(r.published), builder.WithPredicates(trigger.SpecChanged)).
 		Watches(service, trigger.Enqueue(owner), builder.WithPredicates(trigger.OnUpdate(trigger.Drifted))).
 		Watches(&v1alpha1.AITenant{}, trigger.Enqueue(r.all), builder.WithPredicates(trigger.OnUpdate(trigger.TenantMoved))).
 		Watches(&v1alpha1.MaasTenantConfig{}, trigger.Enqueue(r.all), builder.WithPredicates(trigger.OnUpdate(trigger.Drifted))).
@@ -85,7 +90,8 @@ func (r *Reconciler) watchOptional(ctx context.Context, mgr ctrl.Manager, c cont
 		add(serviceEntries, of(serviceEntries), r.holding, trigger.Drifted),
 		add(destinationRules, of(destinationRules), r.holding, trigger.Drifted),
 		add(httpRoutes, of(httpRoutes), r.routed, routeChanged),
-		add(inferenceExternalModels, func() client.Object { return &inferencev1alpha1.ExternalModel{} }, r.replaced, replacementChanged),
+		add(inferenceExternalModels, func() client.Object { return &inferencev1alpha1.ExternalModel{} }, r.named, changed),
+		add(externalProviders, func() client.Object { return &inferencev1alpha1.ExternalProvider{} }, r.provided, trigger.Drifted),
 		add(trigger.AuthPolicies, func() client.Object { return kuadrant.New(kuadrant.AuthPolicy) }, r.guarded, anyChange),
 	)
 }
@@ -98,9 +104,18 @@ func anyChange(_, _ client.Object) bool { return true }
 // changed adds our own write to a changed spec: a look that came between the write and
 // its arrival in the cache compared with the old status.
 func changed(before, after client.Object) bool {
-	a, ok := before.(*v1alpha1.ExternalModel)
-	b, alsoOK := after.(*v1alpha1.ExternalModel)
-	return !ok || !alsoOK || trigger.Drifted(a, b) || !equality.Semantic.DeepEqual(a.Status, b.Status)
+	return trigger.Drifted(before, after) || !equality.Semantic.DeepEqual(statusOf(before), statusOf(after))
+}
+
+func statusOf(object client.Object) any {
+	switch model := object.(type) {
+	case *v1alpha1.ExternalModel:
+		return model.Status
+	case *inferencev1alpha1.ExternalModel:
+		return model.Status
+	default:
+		return nil
+	}
 }
 
 // routeChanged holds for spec, marks and what is said about a route.
@@ -110,16 +125,11 @@ func routeChanged(before, after client.Object) bool {
 	return !ok || !alsoOK || trigger.Drifted(a, b) || !equality.Semantic.DeepEqual(a.Object["status"], b.Object["status"])
 }
 
-func replacementChanged(before, after client.Object) bool {
-	a, ok := before.(*inferencev1alpha1.ExternalModel)
-	b, alsoOK := after.(*inferencev1alpha1.ExternalModel)
-	return !ok || !alsoOK || trigger.NewGeneration(a, b) || a.Status.HTTPRouteName != b.Status.HTTPRouteName
-}
-
-// owner is the ExternalModel that an object was made for.
+// owner is the name whose ExternalModel, of either group, an object was made for.
 func owner(_ context.Context, object client.Object) ([]types.NamespacedName, error) {
 	of := metav1.GetControllerOf(object)
-	if of == nil || of.Kind != v1alpha1.KindExternalModel || of.APIVersion != v1alpha1.GroupVersion.String() {
+	if of == nil || of.Kind != v1alpha1.KindExternalModel ||
+		of.APIVersion != v1alpha1.GroupVersion.String() && of.APIVersion != inferencev1alpha1.GroupVersion.String() {
 		return nil, nil
 	}
 	return []types.NamespacedName{{Namespace: object.GetNamespace(), Name: of.Name}}, nil
@@ -152,66 +162,100 @@ func (r *Reconciler) sharing(ctx context.Context, object client.Object) ([]types
 	})
 }
 
-// published is the model that a MaaSModelRef publishes.
-func published(_ context.Context, object client.Object) ([]types.NamespacedName, error) {
+// named is the name of an ExternalModel of the inference group, and those that share
+// something with either model of that name: it may be the other one that counts now.
+func (r *Reconciler) named(ctx context.Context, object client.Object) ([]types.NamespacedName, error) {
+	theirs, ok := object.(*inferencev1alpha1.ExternalModel)
+	if !ok {
+		return nil, nil
+	}
+	keys := []types.NamespacedName{client.ObjectKeyFromObject(theirs)}
+	providers, err := r.providers(ctx, client.InNamespace(theirs.Namespace))
+	if err != nil {
+		return nil, err
+	}
+	translation, err := external.Translate(theirs, func(name string) *inferencev1alpha1.ExternalProvider {
+		return providers[types.NamespacedName{Namespace: theirs.Namespace, Name: name}]
+	})
+	if err == nil {
+		more, err := r.sharing(ctx, translation.Model)
+		if err != nil {
+			return nil, err
+		}
+		keys = append(keys, more...)
+	}
+	own, err := fetch.Optional(ctx, r.Client, keys[0], &v1alpha1.ExternalModel{})
+	if err != nil || own == nil {
+		return keys, err
+	}
+	more, err := r.sharing(ctx, own)
+	return append(keys, more...), err
+}
+
+// provided are the models of the inference group that name a provider, and those of its
+// host.
+func (r *Reconciler) provided(ctx context.Context, object client.Object) ([]types.NamespacedName, error) {
+	provider, ok := object.(*inferencev1alpha1.ExternalProvider)
+	if !ok {
+		return nil, nil
+	}
+	host := external.Normal(provider.Spec.Endpoint)
+	keys, err := r.which(ctx, func(m *v1alpha1.ExternalModel) bool { return external.Normal(m.Spec.Endpoint) == host })
+	if err != nil {
+		return nil, err
+	}
+	models, err := r.inferenceModels(ctx, client.InNamespace(provider.Namespace), client.UnsafeDisableDeepCopy)
+	for key, model := range models {
+		if slices.ContainsFunc(model.Spec.ExternalProviderRefs, func(b inferencev1alpha1.ExternalProviderBinding) bool { return b.Ref.Name == provider.Name }) {
+			keys = append(keys, key)
+		}
+	}
+	return keys, err
+}
+
+// published is the model that a MaaSModelRef publishes, and those of its target.
+func (r *Reconciler) published(ctx context.Context, object client.Object) ([]types.NamespacedName, error) {
 	ref, ok := object.(*v1alpha1.MaaSModelRef)
 	if !ok || ref.Spec.ModelRef.Kind != v1alpha1.BackendExternalModel {
 		return nil, nil
 	}
-	return []types.NamespacedName{{Namespace: ref.Namespace, Name: ref.Spec.ModelRef.Name}}, nil
+	return r.rivals(ctx, []types.NamespacedName{{Namespace: ref.Namespace, Name: ref.Spec.ModelRef.Name}})
 }
 
-// replaced is the model of the name of one of the inference group, and those that share
-// something with it: it counts as leaving then.
-func (r *Reconciler) replaced(ctx context.Context, object client.Object) ([]types.NamespacedName, error) {
-	key := client.ObjectKeyFromObject(object)
-	own := &v1alpha1.ExternalModel{}
-	if err := r.Client.Get(ctx, key, own); err != nil {
-		return nil, client.IgnoreNotFound(err)
-	}
-	more, err := r.sharing(ctx, own)
-	return append(more, key), err
-}
-
-// routed are the models of a route: the one it was made for, and those that a route of
-// the inference group replaces.
+// routed are the models of a route: the one it was made for, the one whose objects have its
+// name, and those of the inference group whose status names it.
 func (r *Reconciler) routed(ctx context.Context, object client.Object) ([]types.NamespacedName, error) {
 	keys, err := owner(ctx, object)
 	if err != nil || len(keys) > 0 {
 		return keys, err
 	}
-	_, served, err := r.APIs.Served(inferenceExternalModels)
-	if err != nil || !served {
-		return r.named(ctx, object.GetNamespace(), object.GetName())
+	if keys, err = r.having(ctx, object.GetNamespace(), object.GetName()); err != nil {
+		return nil, err
 	}
-	var list inferencev1alpha1.ExternalModelList
-	if err := r.Client.List(ctx, &list, client.InNamespace(object.GetNamespace())); err != nil {
-		return nil, fmt.Errorf("list ExternalModels of a route: %w", err)
-	}
-	for i := range list.Items {
-		if list.Items[i].Status.HTTPRouteName == object.GetName() {
-			found, err := r.replaced(ctx, &list.Items[i])
-			if err != nil {
-				return nil, err
-			}
-			keys = append(keys, found...)
+	models, err := r.inferenceModels(ctx, client.InNamespace(object.GetNamespace()), client.UnsafeDisableDeepCopy)
+	for key, model := range models {
+		if model.Status.HTTPRouteName == object.GetName() {
+			keys = append(keys, key)
 		}
 	}
-	more, err := r.named(ctx, object.GetNamespace(), object.GetName())
-	return append(keys, more...), err
+	return keys, err
 }
 
-// guarded are the models whose route a policy targets.
+// guarded are the models whose route a policy targets, and those of their target.
 func (r *Reconciler) guarded(ctx context.Context, object client.Object) ([]types.NamespacedName, error) {
 	policy, ok := object.(*unstructured.Unstructured)
 	if !ok || kuadrant.TargetRoute(policy) == "" {
 		return nil, nil
 	}
-	return r.named(ctx, policy.GetNamespace(), kuadrant.TargetRoute(policy))
+	keys, err := r.having(ctx, policy.GetNamespace(), kuadrant.TargetRoute(policy))
+	if err != nil {
+		return nil, err
+	}
+	return r.rivals(ctx, keys)
 }
 
-// named are the models of a namespace whose objects have a name.
-func (r *Reconciler) named(ctx context.Context, namespace, name string) ([]types.NamespacedName, error) {
+// having are the models of a namespace whose objects have a name.
+func (r *Reconciler) having(ctx context.Context, namespace, name string) ([]types.NamespacedName, error) {
 	return r.which(ctx, func(m *v1alpha1.ExternalModel) bool { return external.Name(m.Name) == name }, client.InNamespace(namespace))
 }
 
@@ -225,16 +269,16 @@ func (r *Reconciler) all(ctx context.Context, _ client.Object) ([]types.Namespac
 	return r.which(ctx, func(*v1alpha1.ExternalModel) bool { return true })
 }
 
-// which are the models that a condition holds for.
+// which are the names with a model, of either group, that a condition holds for.
 func (r *Reconciler) which(ctx context.Context, holds func(*v1alpha1.ExternalModel) bool, opts ...client.ListOption) ([]types.NamespacedName, error) {
-	var list v1alpha1.ExternalModelList
-	if err := r.Client.List(ctx, &list, append(opts, client.UnsafeDisableDeepCopy)...); err != nil {
-		return nil, fmt.Errorf("list ExternalModels: %w", err)
+	subjects, err := r.subjects(ctx, opts...)
+	if err != nil {
+		return nil, err
 	}
 	var keys []types.NamespacedName
-	for i := range list.Items {
-		if holds(&list.Items[i]) {
-			keys = append(keys, client.ObjectKeyFromObject(&list.Items[i]))
+	for _, s := range subjects {
+		if s.own != nil && holds(s.own) || s.theirs != nil && holds(s.translation.Model) {
+			keys = append(keys, client.ObjectKeyFromObject(s.object()))
 		}
 	}
 	return keys, nil
