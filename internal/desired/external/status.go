@@ -165,7 +165,7 @@ func (f Facts) ready(credential metav1.Condition) (v1alpha1.ExternalModelPhase, 
 		return v1alpha1.ExternalModelPhasePending, of(f.Homeless)
 	case len(f.MissingAPIs) > 0:
 		return v1alpha1.ExternalModelPhasePending, no(v1alpha1.ReasonAPIMissing, fmt.Sprintf(
-			"The cluster does not serve %s, without which the Gateway cannot reach the provider: install it. The HTTPRoute leads nowhere until then, unless it did before.", strings.Join(f.MissingAPIs, " and ")))
+			"The cluster does not serve %s, without which the Gateway cannot reach the provider: install it. No request reaches the provider until then.", strings.Join(f.MissingAPIs, " and ")))
 	case accepted.Status != metav1.ConditionTrue:
 		return v1alpha1.ExternalModelPhasePending, accepted
 	case f.Closed != "":
