@@ -57,8 +57,9 @@ type ConfigSpec struct {
 	// +kubebuilder:validation:Pattern=`^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$`
 	LimitadorScrapeInterval string `json:"limitadorScrapeInterval,omitempty"`
 
-	// usageLogging writes a log record for each inference request of all tenants, with
-	// the identity of the caller: privacy sensitive. Default false. Mutable.
+	// usageLogging writes a log record for each inference request of all tenants. Who the
+	// caller is, which is privacy sensitive, is in it where the MaasTenantConfig of the
+	// tenant says so: see spec.telemetry.logs there. Default false. Mutable.
 	// +optional
 	// +kubebuilder:default=false
 	UsageLogging bool `json:"usageLogging,omitempty"`

@@ -49,8 +49,9 @@ type identity struct {
 
 // identities are what records can say about a caller, sorted by name. All of it comes
 // from what the gateway's filter keeps of Authorino's answer, as JSON, so that nothing
-// a client sends can take its place, and refused requests have it, too. The model is
-// the one that was governed, and not what a client wrote: it becomes a label.
+// a client sends can take its place. Requests over a limit have it, too; those that Authorino
+// refused have nothing of it. The model is the one that was governed, and not what a client
+// wrote: it becomes a label.
 func identities() []identity {
 	always := func(telemetry.Logs) bool { return true }
 	user := func(l telemetry.Logs) bool { return l.User }

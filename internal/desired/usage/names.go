@@ -64,7 +64,8 @@ const (
 	logStoreGateway = "usage-gateway-http"
 	logStorePort    = 8080
 	logStorePath    = "/api/logs/v1/application"
-	// platformLogStore is that of the platform's own logs, which dashboards may ask, too.
+	// platformLogStore is that of the platform's own logs. The proxy asks the other one,
+	// unless an administrator has it run with another --upstream-url.
 	platformLogStore = "data-science-lokistack"
 
 	allDatasource      = "usage-logs-all"

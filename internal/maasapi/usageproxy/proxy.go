@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"k8s.io/utils/clock"
@@ -66,6 +67,7 @@ type Proxy struct {
 	cache    *cache
 	turns    *turns
 	log      *slog.Logger
+	unready  sync.Once
 }
 
 // New makes a proxy. It sends nothing yet.
@@ -86,8 +88,15 @@ func New(o Options) (*Proxy, error) {
 	}, nil
 }
 
-// Ready tells whether the log store could be asked.
-func (p *Proxy) Ready(context.Context) error { return p.upstream.ready() }
+// Ready tells whether the log store could be asked. Why it could not, it says in the log
+// the first time: whoever waits for the process to become ready has to hear what is missing.
+func (p *Proxy) Ready(ctx context.Context) error {
+	err := p.upstream.ready()
+	if err != nil {
+		p.unready.Do(func() { p.log.WarnContext(ctx, "The log store cannot be asked yet", slog.Any("error", err)) })
+	}
+	return err
+}
 
 // Close gives up what is held for later.
 func (p *Proxy) Close() { p.upstream.close() }

@@ -161,6 +161,9 @@ func TestWithoutAuthoritiesItIsNotReady(t *testing.T) {
 			t.Errorf("%q: error %v", content, err)
 		}
 	}
+	if text := r.log.String(); strings.Count(text, "cannot be asked yet") != 1 || !strings.Contains(text, "--upstream-ca-file") {
+		t.Errorf("the log does not say once what is missing: %s", text)
+	}
 	if got := r.get(t, query(`{}`)); got.Code != http.StatusBadGateway {
 		t.Errorf("answered %d", got.Code)
 	}
