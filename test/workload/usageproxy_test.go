@@ -100,8 +100,9 @@ func (s *logStore) count() int {
 }
 
 // applyUsage creates what usage logging consists of on OpenShift, as rendered, but for the
-// objects whose kinds this cluster does not serve. The Deployment runs here.
-func applyUsage(ctx context.Context, namespace string, store *logStore) {
+// objects whose kinds this cluster does not serve. The Deployment runs here. It returns
+// what is in no namespace, and does not go with one.
+func applyUsage(ctx context.Context, namespace string, store *logStore) (global []client.Object) {
 	GinkgoHelper()
 	requests, err := usage.Build(usage.Input{Platform: platform.OpenShift, GatewayNamespace: "openshift-ingress", MonitoringNamespace: namespace})
 	Expect(err).NotTo(HaveOccurred())
@@ -117,9 +118,10 @@ func applyUsage(ctx context.Context, namespace string, store *logStore) {
 			create(ctx, o)
 		}
 		if o.GetNamespace() == "" {
-			DeferCleanup(func(ctx SpecContext) { Expect(client.IgnoreNotFound(admin.Delete(ctx, o))).To(Succeed()) })
+			global = append(global, o)
 		}
 	}
+	return global
 }
 
 // runnable is the Deployment with an image that there is, led to the stand-in, and told
@@ -155,7 +157,12 @@ var _ = Describe("The proxy of usage logs, as rendered", Ordered, func() {
 		request := &authenticationv1.TokenRequest{}
 		Expect(admin.SubResource("token").Create(ctx, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "ann"}}, request)).To(Succeed())
 		token = request.Status.Token
-		applyUsage(ctx, ns, store)
+		global := applyUsage(ctx, ns, store)
+		DeferCleanup(func(ctx SpecContext) {
+			for _, o := range global {
+				Expect(client.IgnoreNotFound(admin.Delete(ctx, o))).To(Succeed())
+			}
+		})
 
 		file, err := shared.ServerAuthority()
 		Expect(err).NotTo(HaveOccurred())
