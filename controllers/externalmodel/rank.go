@@ -30,8 +30,8 @@ func (r *Reconciler) ranked(ctx context.Context, s *scope) ([]external.Claim, er
 		if err != nil {
 			return nil, err
 		}
-		if published && !claim.Governed {
-			if claim.Opened, err = r.opened(ctx, s, claim); err != nil {
+		if published {
+			if claim.Addressed, err = r.addressed(ctx, s, claim); err != nil {
 				return nil, err
 			}
 		}
@@ -66,12 +66,8 @@ func (r *Reconciler) govern(ctx context.Context, s *scope, claim *external.Claim
 	return published, nil
 }
 
-// opened tells whether the route of a model leads requests to its provider that name the
-// target.
-func (r *Reconciler) opened(ctx context.Context, s *scope, claim *external.Claim) (bool, error) {
-	if claim.Model == s.key() {
-		return external.Addresses(s.input.Leads, claim.Target), nil
-	}
+// addressed tells whether the route of a model has a rule for the target.
+func (r *Reconciler) addressed(ctx context.Context, s *scope, claim *external.Claim) (bool, error) {
 	live, err := r.live(ctx, s, httpRoutes, types.NamespacedName{Namespace: claim.Model.Namespace, Name: external.Name(claim.Model.Name)})
 	if err != nil {
 		return false, err
@@ -80,7 +76,7 @@ func (r *Reconciler) opened(ctx context.Context, s *scope, claim *external.Claim
 	if err != nil {
 		return false, err
 	}
-	return external.Addresses(opening.Kept(opening.RouteOf(route), s.input.Gateway), claim.Target), nil
+	return external.Addresses(opening.RouteOf(route), claim.Target), nil
 }
 
 // rivals are the models that have the target of one of some models, and those.

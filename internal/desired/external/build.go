@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
+	"slices"
 	"strconv"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -175,10 +176,10 @@ func headerRule(target, prefix string) values.ExternalRouteRule {
 	return rule
 }
 
-// Addresses tells whether the rules of a route that lead somewhere lead requests there
-// that name a target in a header, whatever the prefix is.
-func Addresses(leads opening.Leads, target string) bool {
-	return leads.To(nameOf(headerRule(target, ""))) || leads.To(nameOf(headerRule(target, apiPath)))
+// Addresses tells whether a route has a rule for requests that name a target in a header,
+// whatever the prefix is.
+func Addresses(route opening.Route, target string) bool {
+	return slices.Contains(route.Rules, nameOf(headerRule(target, ""))) || slices.Contains(route.Rules, nameOf(headerRule(target, apiPath)))
 }
 
 func rewrite(prefix string) []string {

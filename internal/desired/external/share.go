@@ -21,11 +21,11 @@ type Claim struct {
 	Provider Provider
 	// Target is its spec.targetModel.
 	Target string
-	// Governed tells that the default tenant's policies are about the model. Opened tells
-	// that requests which name the target led to it before.
+	// Governed tells that the default tenant's policies are about the model. Addressed
+	// tells that its route has a rule for requests that name the target.
 	Governed bool
-	// Opened is explained at Governed.
-	Opened bool
+	// Addressed is explained at Governed.
+	Addressed bool
 	// Leaving tells that the model is on its way out, and holds nothing any more once
 	// another one does.
 	Leaving bool
@@ -47,12 +47,13 @@ func Holder(host string, claims []Claim) (Claim, bool) {
 // Addressee is the model that requests reach which name a target in a header. Two
 // models of one target would both get them, or rather the one whose route is older. It
 // takes an administrator's policy to be it: whoever may create ExternalModels could keep
-// the name of a model from all others else. It returns false when there is none.
+// the name of a model from all others else. One that has them keeps them, for until another
+// one's rule is guarded nobody would be served. It returns false when there is none.
 func Addressee(target string, claims []Claim) (Claim, bool) {
 	if !Addressable(target) {
 		return Claim{}, false
 	}
-	return first(claims, func(c Claim) bool { return c.Target == target && (c.Governed || c.Opened) }, governed)
+	return first(claims, func(c Claim) bool { return c.Target == target && (c.Governed || c.Addressed) }, governed)
 }
 
 // first is the oldest claim of the lowest rank.
@@ -78,11 +79,14 @@ func staying(c Claim) int {
 	return 0
 }
 
-// governed prefers those that stay to those that are governed: a model on its way out
-// serves nobody soon.
+// governed prefers those that stay to those that are governed, for a model on its way out
+// serves nobody soon, and these to those that have the requests.
 func governed(c Claim) int {
-	rank := 2 * staying(c)
+	rank := 4 * staying(c)
 	if !c.Governed {
+		rank += 2
+	}
+	if !c.Addressed {
 		rank++
 	}
 	return rank

@@ -72,17 +72,20 @@ func TestTheOldestThatStaysHoldsWhatIsShared(t *testing.T) {
 func TestItTakesAPolicyToBeReachedByATarget(t *testing.T) {
 	t.Parallel()
 	ungoverned := func(c *external.Claim) { c.Governed = false }
-	opened := func(c *external.Claim) { c.Governed, c.Opened = false, true }
+	had := func(c *external.Claim) { c.Governed, c.Addressed = false, true }
+	has := func(c *external.Claim) { c.Addressed = true }
 	for name, tc := range map[string]struct {
 		claims []external.Claim
 		want   string
 	}{
-		"nobody governed":                    {[]external.Claim{claim("a", 1, ungoverned)}, ""},
-		"an older one that is not":           {[]external.Claim{claim("a", 1, ungoverned), claim("b", 2)}, "b"},
-		"one that was, alone":                {[]external.Claim{claim("a", 1, opened)}, "a"},
-		"one that was before one that never": {[]external.Claim{claim("a", 1, ungoverned), claim("b", 2, opened)}, "b"},
-		"one that is before one that was":    {[]external.Claim{claim("a", 1, opened), claim("b", 2)}, "b"},
-		"one that was before one that goes":  {[]external.Claim{claim("a", 1, leaving), claim("b", 2, opened)}, "b"},
+		"nobody governed":                  {[]external.Claim{claim("a", 1, ungoverned)}, ""},
+		"an older one that is not":         {[]external.Claim{claim("a", 1, ungoverned), claim("b", 2)}, "b"},
+		"one that had them, alone":         {[]external.Claim{claim("a", 1, had)}, "a"},
+		"one that had them, and who never": {[]external.Claim{claim("a", 1, ungoverned), claim("b", 2, had)}, "b"},
+		"one that is, and one that was":    {[]external.Claim{claim("a", 1, had), claim("b", 2)}, "b"},
+		"one that had them, and who goes":  {[]external.Claim{claim("a", 1, leaving), claim("b", 2, had)}, "b"},
+		"who has them, and who is older":   {[]external.Claim{claim("a", 1), claim("b", 2, has)}, "b"},
+		"two that have them":               {[]external.Claim{claim("b", 2, has), claim("a", 1, has)}, "a"},
 	} {
 		addressee, ok := external.Addressee("gpt-4o", tc.claims)
 		if ok != (tc.want != "") || addressee.Model.Name != tc.want {

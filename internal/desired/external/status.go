@@ -255,7 +255,7 @@ func (f Facts) identity() metav1.Condition {
 			"The value of "+field+" cannot be named in the header X-Gateway-Model-Name, because of characters that mean something to the gateway: keep to letters, digits, spaces inside and "+strings.TrimSpace(harmless)+". Until then this ExternalModel is reached by its path alone.")
 	case f.Rival.Name != "":
 		return no(v1alpha1.ReasonModelNameConflict, fmt.Sprintf(
-			"ExternalModel %s has the same %s, and gets the requests that name it in the header X-Gateway-Model-Name: of those that a MaaSAuthPolicy names it is the oldest. This one is reached by its path.", f.Rival, field))
+			"ExternalModel %s has the same %s, and gets the requests that name it in the header X-Gateway-Model-Name: of those that a MaaSAuthPolicy names it had them first, or is the oldest. This one is reached by its path.", f.Rival, field))
 	default:
 		return yes(v1alpha1.ReasonUniqueIdentity, "")
 	}

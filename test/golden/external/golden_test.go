@@ -99,7 +99,8 @@ func TestRulesHaveTheNamesTheyAreOpenedBy(t *testing.T) {
 			}
 			opened++
 			object.SetUID(in.OpenedRoute)
-			kept := opening.Kept(routeOf(t, object), in.Gateway)
+			route := routeOf(t, object)
+			kept := opening.Kept(route, in.Gateway)
 			for i := range in.Models {
 				m := &in.Models[i]
 				if external.Name(m.Name) != object.GetName() || m.Namespace != object.GetNamespace() {
@@ -108,6 +109,9 @@ func TestRulesHaveTheNamesTheyAreOpenedBy(t *testing.T) {
 				provider, err := external.ProviderOf(m)
 				if err != nil {
 					t.Fatal(err)
+				}
+				if external.Addresses(route, m.Spec.TargetModel) != (len(route.Rules) > 1) {
+					t.Errorf("%s: the rules of %s are %v, and whether they are for its target is not known", name, object.GetName(), route.Rules)
 				}
 				claim := external.Claim{Model: client.ObjectKeyFromObject(m), Provider: provider, Target: m.Spec.TargetModel, Governed: true}
 				out := external.Build(external.Input{Model: claim.Model, Target: claim.Target, Provider: provider, Gateway: in.Gateway, Claims: []external.Claim{claim}, Leads: kept})
