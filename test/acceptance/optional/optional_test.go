@@ -298,11 +298,16 @@ var _ = Describe("Kinds that the operator can do without", Ordered, func() {
 			GinkgoHelper()
 			var found []string
 			for _, kind := range []schema.GroupVersionKind{
-				{Version: "v1", Kind: "ConfigMap"}, {Version: "v1", Kind: "Service"}, {Version: "v1", Kind: "ServiceAccount"},
-				{Group: "apps", Version: "v1", Kind: "Deployment"}, {Group: "networking.k8s.io", Version: "v1", Kind: "NetworkPolicy"},
+				{Version: "v1", Kind: "ConfigMap"},
+				{Version: "v1", Kind: "Service"},
+				{Version: "v1", Kind: "ServiceAccount"},
+				{Group: "apps", Version: "v1", Kind: "Deployment"},
+				{Group: "networking.k8s.io", Version: "v1", Kind: "NetworkPolicy"},
 				{Group: "rbac.authorization.k8s.io", Version: "v1", Kind: "ClusterRoleBinding"},
-				{Group: "networking.istio.io", Version: "v1alpha3", Kind: "EnvoyFilter"}, {Group: "networking.istio.io", Version: "v1", Kind: "DestinationRule"},
-				{Group: "telemetry.istio.io", Version: "v1", Kind: "Telemetry"}, {Group: "extensions.kuadrant.io", Version: "v1alpha1", Kind: "TelemetryPolicy"},
+				{Group: "networking.istio.io", Version: "v1alpha3", Kind: "EnvoyFilter"},
+				{Group: "networking.istio.io", Version: "v1", Kind: "DestinationRule"},
+				{Group: "telemetry.istio.io", Version: "v1", Kind: "Telemetry"},
+				{Group: "extensions.kuadrant.io", Version: "v1alpha1", Kind: "TelemetryPolicy"},
 			} {
 				list := &unstructured.UnstructuredList{}
 				list.SetGroupVersionKind(kind.GroupVersion().WithKind(kind.Kind + "List"))
