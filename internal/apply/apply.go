@@ -123,6 +123,8 @@ type CallOptions struct {
 	// Generation is that of the object with that UID which desired is meant for. In another one the result is a conflict,
 	// too. 0 means any.
 	Generation int64
+	// Keep is the path of a field that stays as it is when desired does not have it any more, for whoever sets it next.
+	Keep []string
 }
 
 // Apply makes the live object equal to desired, see the package comment. A conflict that remains after a second look
@@ -253,6 +255,9 @@ func (a *Applier) update(ctx context.Context, c *call) (Result, error) {
 func (a *Applier) updateFields(ctx context.Context, c *call) (*unstructured.Unstructured, error) {
 	base, _, err := a.takeOver(ctx, c, c.live, a.isFormer)
 	if err != nil {
+		return nil, err
+	}
+	if base, err = a.keep(ctx, c, base); err != nil {
 		return nil, err
 	}
 	live, err := a.serverApply(ctx, c, base.GetResourceVersion(), false)

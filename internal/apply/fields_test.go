@@ -67,6 +67,45 @@ var _ = Describe("Fields of an object that is not protected", func() {
 		Expect(field(after, "spec", "replicas")).To(BeEquivalentTo(5))
 	})
 
+	It("that are no longer desired go, or stay for whoever sets them next", func(ctx SpecContext) {
+		f := newFixture(ctx)
+		replicas := func(obj *unstructured.Unstructured) any { return field(live(ctx, obj), "spec", "replicas") }
+		keep := apply.CallOptions{Keep: []string{"spec", "replicas"}}
+		sized := func(name string) *unstructured.Unstructured {
+			obj := deployment.build(f.namespace, name)
+			set(obj, int64(8), "spec", "replicas")
+			return obj
+		}
+		f.apply(ctx, sized("gone"), apply.Created)
+		gone := deployment.build(f.namespace, "gone")
+		f.apply(ctx, gone, apply.Updated)
+		Expect(replicas(gone)).To(BeEquivalentTo(1), "the server's default")
+
+		f.apply(ctx, sized("kept"), apply.Created)
+		kept := deployment.build(f.namespace, "kept")
+		result, err := f.ApplyWith(ctx, kept, keep)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(result.Outcome).To(Equal(apply.Updated))
+		Expect(replicas(kept)).To(BeEquivalentTo(8))
+		Expect(live(ctx, kept).GetGeneration()).To(BeEquivalentTo(1), "at no time it was another number")
+
+		By("leaving it to an autoscaler")
+		edit(ctx, kept, func(live *unstructured.Unstructured) { set(live, int64(9), "spec", "replicas") })
+		cached(ctx, kept)
+		f.requests(ctx)
+		result, err = f.ApplyWith(ctx, kept, keep)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(result.Outcome).To(Equal(apply.Unchanged))
+		Expect(f.requests(ctx)).To(BeEmpty())
+		Expect(replicas(kept)).To(BeEquivalentTo(9))
+
+		By("taking it back")
+		back := sized("kept")
+		set(back, int64(2), "spec", "replicas")
+		f.apply(ctx, back, apply.Updated)
+		Expect(replicas(back)).To(BeEquivalentTo(2))
+	})
+
 	It("of somebody else go when the object is refused with them beside ours", func(ctx SpecContext) {
 		f := newFixture(ctx)
 		desired := service.build(f.namespace, "x")
