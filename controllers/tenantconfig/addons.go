@@ -118,9 +118,10 @@ func (r *Reconciler) install(ctx context.Context, s *scope, a *addOn) error {
 	}
 	var errs []error
 	errs = append(errs, r.supply(ctx, s, a, first...))
-	ready, err := s.serving(a)
+	last := a.objects[len(first):]
+	ready, err := s.serving(a, s.hadAll(last))
 	errs = append(errs, err)
-	if last := a.objects[len(first):]; ready || s.hadAll(last) {
+	if ready {
 		errs = append(errs, r.supply(ctx, s, a, last...))
 	} else {
 		a.objects = first // Until then the others must not exist.
@@ -164,7 +165,7 @@ func (r *Reconciler) supplyOne(ctx context.Context, s *scope, a *addOn, object *
 		s.foreign(a, name)
 		return nil
 	}
-	result, err := r.Applier.Apply(ctx, object)
+	result, err := r.Applier.ApplyWith(ctx, object, scaled(object))
 	_, theirs := errors.AsType[*apply.ConflictError](err)
 	switch {
 	case err == nil:
@@ -188,6 +189,15 @@ func (r *Reconciler) supplyOne(ctx context.Context, s *scope, a *addOn, object *
 	return nil
 }
 
+// scaled keeps the number of Pods of a Deployment that does not say one: an autoscaler
+// goes on from it.
+func scaled(object *unstructured.Unstructured) apply.CallOptions {
+	if object.GetKind() != "Deployment" {
+		return apply.CallOptions{}
+	}
+	return apply.CallOptions{Keep: []string{"spec", "replicas"}}
+}
+
 // foreign notes an object of somebody else. Nothing tells when it is gone.
 func (s *scope) foreign(a *addOn, name string) {
 	a.state.Foreign = append(a.state.Foreign, name)
@@ -199,16 +209,21 @@ func writtenOnce(object *unstructured.Unstructured) bool {
 	return object.GetKind() == "ConfigMap" && object.GetAnnotations()[v1alpha1.AnnotationManaged] == "false"
 }
 
-// serving tells whether as many Pods of each Deployment of an add-on serve as are wished,
-// and notes where not.
-func (s *scope) serving(a *addOn) (bool, error) {
+// serving tells whether what waits for the Deployments of an add-on may be written, and
+// notes which do not serve. Before it is written for the first time as many Pods as are
+// wished must run. After that Pods come and go, with the load and with each release.
+func (s *scope) serving(a *addOn, already bool) (bool, error) {
+	enough := rollout.Complete
+	if already {
+		enough = rollout.Serving
+	}
 	ready := len(a.state.Refused)+len(a.state.Foreign) == 0 && !a.state.Unread
 	for _, object := range a.objects {
 		live := s.live[apply.InventoryOf(object)[0]]
 		if object.GetKind() != "Deployment" || live == nil {
 			continue
 		}
-		out, err := rollout.Complete(live)
+		out, err := enough(live)
 		if err != nil {
 			a.state.Unread = true
 			return false, err
@@ -218,7 +233,7 @@ func (s *scope) serving(a *addOn) (bool, error) {
 			a.state.NotAvailable = append(a.state.NotAvailable, nameOf(object))
 		}
 	}
-	return ready, nil
+	return ready || already, nil
 }
 
 // heed notes what Kuadrant says of policies among the objects. That it says nothing is no

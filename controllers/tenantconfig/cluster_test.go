@@ -33,13 +33,15 @@ const works = "Degraded Reconciled"
 // otherGatewayNamespace is where Gateways are moved to.
 const otherGatewayNamespace = "other-gateways"
 
-// prepareCluster creates what exists before any tenant. The shared ClusterRole of
-// maas-api is another controller's work.
+// prepareCluster creates what exists before any tenant. The shared ClusterRoles are
+// another controller's work.
 func prepareCluster(ctx context.Context) {
 	GinkgoHelper()
 	suite.CreateNamespaces(ctx, defaultNamespace, aitenantNamespace, infraNamespace, gatewayNamespace, otherGatewayNamespace)
 	suite.CreateGatewayClass(ctx)
-	Expect(suite.Admin.Create(ctx, &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "maas-api"}})).To(Succeed())
+	for _, role := range []string{"maas-api", tenancy.PayloadReaderRole} {
+		Expect(suite.Admin.Create(ctx, &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: role}})).To(Succeed())
+	}
 	Expect(suite.Admin.Create(ctx, &v1alpha1.Config{ObjectMeta: metav1.ObjectMeta{Name: v1alpha1.ConfigName}})).To(Succeed())
 }
 

@@ -43,7 +43,7 @@ type State struct {
 	OptedOut []string
 	// NotAccepted are objects that whoever they are meant for does not accept.
 	NotAccepted []string
-	// NotAvailable are Deployments that have not as many Pods as they should.
+	// NotAvailable are Deployments that have too few Pods to serve.
 	NotAvailable []string
 }
 
@@ -77,7 +77,7 @@ func (s State) findings() []finding {
 			v1alpha1.LabelManagedBy + "=" + v1alpha1.ManagedByValue + "."},
 		{v1alpha1.ReasonAPIMissing, s.MissingAPIs, "%s is incomplete: the cluster does not serve %s. Install what brings it; the objects are rendered when it appears."},
 		{v1alpha1.ReasonNotAccepted, s.NotAccepted, "%s does not work: %s is not accepted; its status says why."},
-		{v1alpha1.ReasonNotAvailable, s.NotAvailable, "%s does not work yet: not all Pods of %s run and are ready. If it lasts, look at the Pods: their events and logs say why."},
+		{v1alpha1.ReasonNotAvailable, s.NotAvailable, "%s is not available: too few Pods of %s run and are ready. If it lasts, look at the Pods: their events and logs say why."},
 		{v1alpha1.ReasonOptedOut, s.OptedOut, "%s is in part not managed: %s is annotated " + v1alpha1.AnnotationManaged + "=false. Remove the annotation to have it managed again."},
 	}
 }
