@@ -56,6 +56,18 @@ func TestOwnRecordsAreAskedForAndNothingElse(t *testing.T) {
 	}
 }
 
+// The log store counts what it read before it looked at users.
+func TestNothingThatCountsOthersIsPassedOn(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.store.answers(says(http.StatusOK, `{"status":"success","data":{"resultType":"streams","result":[],"stats":{"summary":{"totalLinesProcessed":8}}}}`))
+	for _, target := range []string{query(`{subscription="theirs"}`), "/loki/api/v1/query_range?query=" + url.QueryEscape(`{subscription="theirs"}`)} {
+		if got := r.get(t, target); got.Code != http.StatusOK || got.Body.String() != empty {
+			t.Errorf("%s answers %d %s", target, got.Code, got.Body)
+		}
+	}
+}
+
 func TestOnlyHealthNeedsNoToken(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
