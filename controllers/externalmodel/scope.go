@@ -65,7 +65,7 @@ func newScope(of subject) *scope {
 }
 
 func copyOf(object client.Object) client.Object {
-	other, _ := object.DeepCopyObject().(client.Object) //nolint:errcheck // The copy has the type of the original.
+	other, _ := object.DeepCopyObject().(client.Object)
 	return other
 }
 

@@ -56,7 +56,7 @@ func (r *Reconciler) settle(ctx context.Context, s *scope) error {
 
 // letGo drops the finalizer of the ExternalModel that does not count once nothing is its
 // own any more: what the garbage collector would take along serves the other one. What
-// somebody opted out of management is not waited for for ever.
+// somebody opted out of management holds it up for a while only.
 func (r *Reconciler) letGo(ctx context.Context, s *scope, other client.Object) error {
 	if r.Clock.Since(other.GetDeletionTimestamp().Time) < handOnPatience {
 		if left, err := r.leftOf(ctx, s, other); err != nil || left {

@@ -40,7 +40,9 @@ func Binding(model *inferencev1alpha1.ExternalModel) (inferencev1alpha1.External
 	return inferencev1alpha1.ExternalProviderBinding{}, false
 }
 
-func weighs(b inferencev1alpha1.ExternalProviderBinding) bool { return b.Weight == nil || *b.Weight > 0 }
+func weighs(b inferencev1alpha1.ExternalProviderBinding) bool {
+	return b.Weight == nil || *b.Weight > 0
+}
 
 // Translate says how a model of the inference group is reached. The function finds the
 // ExternalProviders of the model's namespace, nil for none. The error is an
@@ -51,7 +53,7 @@ func weighs(b inferencev1alpha1.ExternalProviderBinding) bool { return b.Weight 
 func Translate(model *inferencev1alpha1.ExternalModel, provider func(name string) *inferencev1alpha1.ExternalProvider) (Translation, error) {
 	t := Translation{
 		Model: &v1alpha1.ExternalModel{ObjectMeta: metadataOf(model)},
-		Fields: Fields{
+		Fields: Fields{ //nolint:gosec // They name fields.
 			Host: "spec.endpoint of the ExternalProvider", Target: "spec.modelName",
 			Credential: "the auth of the ExternalModel or of its ExternalProvider",
 		},
