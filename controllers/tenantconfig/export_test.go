@@ -108,6 +108,9 @@ func OfModel(ctx context.Context, settings tenancy.Settings, ref *v1alpha1.MaaSM
 	return r.ofModel(ctx, ref)
 }
 
+// Heeded is for the tests.
+var Heeded = heeded
+
 // HandBackDelay is for the tests.
 const HandBackDelay = handBackDelay
 

@@ -21,6 +21,7 @@ import (
 
 	"github.com/opendatahub-io/maas-operator/controllers/tenantconfig"
 	"github.com/opendatahub-io/maas-operator/internal/apply"
+	"github.com/opendatahub-io/maas-operator/internal/desired/tenant"
 	"github.com/opendatahub-io/maas-operator/internal/facts"
 	"github.com/opendatahub-io/maas-operator/internal/tenancy/lookup"
 	"github.com/opendatahub-io/maas-operator/test/parts"
@@ -69,12 +70,22 @@ func written() []client.Object {
 
 // setUp registers the controller as the manager does.
 func setUp(ctx context.Context, mgr ctrl.Manager, apis *facts.OptionalAPIs) error {
-	r := &tenantconfig.Reconciler{
+	return setUpWith(tenantSettings())(ctx, mgr, apis)
+}
+
+// setUpWith does so with other settings.
+func setUpWith(settings tenant.Settings) func(context.Context, ctrl.Manager, *facts.OptionalAPIs) error {
+	return func(ctx context.Context, mgr ctrl.Manager, apis *facts.OptionalAPIs) error {
+		return reconciler(mgr, apis, settings).SetupWithManager(ctx, mgr)
+	}
+}
+
+func reconciler(mgr ctrl.Manager, apis *facts.OptionalAPIs, settings tenant.Settings) *tenantconfig.Reconciler {
+	return &tenantconfig.Reconciler{
 		Client: mgr.GetClient(), APIReader: mgr.GetAPIReader(), Engine: parts.Engine(GinkgoTB()), APIs: apis,
 		Applier:  apply.New(mgr.GetClient(), apply.Options{APIReader: mgr.GetAPIReader()}),
 		Tenants:  lookup.Tenants{Reader: mgr.GetClient(), Settings: tenancies()},
-		Settings: tenantSettings(), Clock: clock.RealClock{},
+		Settings: settings, Clock: clock.RealClock{},
 		Events: mgr.GetEventRecorder("maas-tenantconfig-controller"), MaxConcurrentReconciles: 4,
 	}
-	return r.SetupWithManager(ctx, mgr)
 }

@@ -7,8 +7,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -43,9 +47,10 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager) err
 		Watches(&v1alpha1.Tenant{}, trigger.Enqueue(r.ofLegacyTenant), builder.WithPredicates(trigger.OnUpdate(trigger.Drifted))).
 		Watches(&v1alpha1.MaaSModelRef{}, trigger.Enqueue(r.ofModel), builder.WithPredicates(trigger.OnUpdate(publishes))).
 		Watches(&v1alpha1.MaaSSubscription{}, trigger.Enqueue(ofMember), builder.WithPredicates(leaving())).
-		Watches(&v1alpha1.MaaSAuthPolicy{}, trigger.Enqueue(ofMember), builder.WithPredicates(leaving()))
+		Watches(&v1alpha1.MaaSAuthPolicy{}, trigger.Enqueue(ofMember), builder.WithPredicates(leaving())).
+		Watches(&corev1.Namespace{}, trigger.Enqueue(r.all), builder.WithPredicates(r.logsGoTo(), trigger.OnUpdate(trigger.NewGeneration)))
 	for _, row := range always() {
-		b = b.Watches(operand(row.GVK), trigger.Enqueue(ofOperand))
+		b = b.Watches(operand(row.GVK), trigger.Enqueue(ofOperand), builder.WithPredicates(trigger.OnUpdate(heeded(row.GVK.GroupKind()))))
 	}
 	c, err := b.Build(r.Metrics.Wrap("tenantconfig", v1alpha1.KindMaasTenantConfig, r))
 	if err != nil {
@@ -65,6 +70,44 @@ func always() []desired.Component {
 		}
 	}
 	return rows
+}
+
+// logsGoTo lets pass the namespace that usage logs are sent to.
+func (r *Reconciler) logsGoTo() predicate.Predicate {
+	return predicate.NewPredicateFuncs(func(object client.Object) bool {
+		return r.Settings.MonitoringNamespace != "" && object.GetName() == r.Settings.MonitoringNamespace
+	})
+}
+
+// heeded tells which changes of objects of a kind matter: of a Deployment all, of others
+// none of the status alone. That of an autoscaler changes all the time.
+func heeded(kind schema.GroupKind) func(before, after client.Object) bool {
+	if kind == appsv1.SchemeGroupVersion.WithKind("Deployment").GroupKind() {
+		return func(_, _ client.Object) bool { return true }
+	}
+	return func(before, after client.Object) bool {
+		a, ok := before.(*unstructured.Unstructured)
+		b, alsoOK := after.(*unstructured.Unstructured)
+		return !ok || !alsoOK || !equality.Semantic.DeepEqual(beyondStatus(a), beyondStatus(b))
+	}
+}
+
+// beyondStatus is an object without its status, who wrote that, and what the API server
+// counts with each write. Not all kinds have a generation.
+func beyondStatus(object *unstructured.Unstructured) map[string]any {
+	rest := maps.Clone(object.Object)
+	delete(rest, "status")
+	if metadata, ok := rest["metadata"].(map[string]any); ok {
+		metadata = maps.Clone(metadata)
+		delete(metadata, "resourceVersion")
+		entries, _ := metadata["managedFields"].([]any)
+		metadata["managedFields"] = slices.DeleteFunc(slices.Clone(entries), func(entry any) bool {
+			e, _ := entry.(map[string]any)
+			return e["subresource"] == "status"
+		})
+		rest["metadata"] = metadata
+	}
+	return rest
 }
 
 // operand is an empty object of a kind, as the cache keeps it for the apply engine.
