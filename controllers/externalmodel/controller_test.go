@@ -158,6 +158,7 @@ var _ = Describe("An ExternalModel", func() {
 		w.create(w.model("gpt"))
 		w.publish("gpt")
 		Eventually(w.says("gpt")).Should(Equal("Ready/Reconciled"))
+		Eventually(w.leading("maas-gpt")).Should(Equal("2 of 2"))
 		w.edit("gpt", func(m *v1alpha1.ExternalModel) { m.Annotations = map[string]string{v1alpha1.AnnotationTLS: "maybe"} })
 		Eventually(w.message("gpt", v1alpha1.ConditionReady)).Should(ContainSubstring("spec.tls"))
 		Expect(w.leading("maas-gpt")()).To(Equal("2 of 2"))
