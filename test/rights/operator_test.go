@@ -233,10 +233,11 @@ func TestTheOperatorMayWriteWhatItRenders(t *testing.T) {
 
 // The right to update is for taking over what others have a part in, which the applier
 // does with protected kinds only. Of this project's own kinds administrators of tenants
-// are granted it.
+// are granted it. Whoever makes objects that hold up the deletion of their owner needs it
+// of the owner's finalizers: those of ExternalModels, of either group, do.
 func TestTheOperatorUpdatesOnlyWhatIsProtected(t *testing.T) {
 	t.Parallel()
-	allowed := map[string]bool{"leases": true}
+	allowed := map[string]bool{"leases": true, "externalmodels/finalizers": true}
 	for _, object := range slices.Concat(rendered(t, platform.OpenShift), rendered(t, platform.Kubernetes), golden(t)) {
 		if protected(object.GetKind()) {
 			resource, _ := meta.UnsafeGuessKindToResource(object.GroupVersionKind())
