@@ -10,11 +10,12 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
+	"github.com/opendatahub-io/maas-operator/test/fakecluster"
 )
 
 // W-29: what cannot be read may be a namespace, and a host that ends in it a Service.
@@ -35,7 +36,7 @@ func TestANamespaceThatCannotBeReadIsNotAbsent(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			reader := fake.NewClientBuilder().WithObjects(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "storage"}}).WithInterceptorFuncs(interceptor.Funcs{
+			reader := fakecluster.Holding(clientgoscheme.Scheme, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "storage"}}).WithInterceptorFuncs(interceptor.Funcs{
 				Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, object client.Object, opts ...client.GetOption) error {
 					if test.failing {
 						return unreadable
