@@ -5,6 +5,7 @@ package externalmodel_test
 
 import (
 	"fmt"
+	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -185,6 +186,20 @@ var _ = Describe("An ExternalModel of the inference group", func() {
 
 		w.create(w.provider("gpt", w.host("gpt")))
 		Eventually(w.theirsSay("gpt")).Should(Equal("Ready/Reconciled, maas-gpt"))
+	})
+
+	It("shares a host with models of the other group, and takes it on (W-29)", func(ctx SpecContext) {
+		elsewhere := newWorld(ctx)
+		elsewhere.create(elsewhere.model("gpt", host(w.host("shared"))))
+		Eventually(elsewhere.made).Should(HaveLen(4))
+		made := elsewhere.stored(Default, "gpt").CreationTimestamp.Time
+		Eventually(func() time.Duration { return time.Since(made) }).Should(BeNumerically(">", apart))
+		theirs := w.theirs("gpt")
+		w.create(theirs, w.provider("gpt", w.host("shared")))
+		Eventually(w.theirsSay("gpt")).Should(Equal("Pending/RouteNotGuarded, maas-gpt"))
+		Expect(w.made(Default)).To(Equal(map[string]types.UID{"Service": theirs.UID, "HTTPRoute": theirs.UID}))
+		elsewhere.remove(elsewhere.model("gpt"))
+		Eventually(w.made).Should(Equal(ownedBy(theirs.UID)))
 	})
 
 	It("is refused hosts inside of the cluster, and takes the route back", func() {
