@@ -293,6 +293,8 @@ const (
 	ReasonCredentialNotLabelled ConditionReason = "CredentialNotLabelled"
 	// ReasonCredentialNotReadable: the operator may not read the Secret.
 	ReasonCredentialNotReadable ConditionReason = "CredentialNotReadable"
+	// ReasonCredentialNotGranted: payload processing may not read the Secret.
+	ReasonCredentialNotGranted ConditionReason = "CredentialNotGranted"
 	// ReasonSuperseded: an ExternalModel of the same name in the group
 	// inference.opendatahub.io takes this one's place.
 	ReasonSuperseded ConditionReason = "Superseded"

@@ -89,7 +89,7 @@ func modelControllers() []controller {
 		{name: "externalmodel", setUp: func(ctx context.Context, mgr ctrl.Manager, d dependencies) error {
 			r := &externalmodel.Reconciler{
 				Client: mgr.GetClient(), APIReader: mgr.GetAPIReader(), Applier: d.applier, Engine: d.engine, Tenants: d.tenants, APIs: d.apis,
-				ClusterDomain: clusterDomain(resolverConfiguration), Events: mgr.GetEventRecorder("maas-externalmodel-controller"), Clock: clock.RealClock{},
+				ClusterDomain: clusterDomain(resolverConfiguration), PayloadProcessing: d.payload, Events: mgr.GetEventRecorder("maas-externalmodel-controller"), Clock: clock.RealClock{},
 				Metrics: d.metrics, MaxConcurrentReconciles: d.config.MaxConcurrentReconciles,
 			}
 			return r.SetupWithManager(ctx, mgr)

@@ -64,6 +64,8 @@ type Reconciler struct {
 	// ClusterDomain is what names of the cluster's Services end in; empty means
 	// cluster.local.
 	ClusterDomain string
+	// PayloadProcessing tells that tenants have it: what puts providers' API keys in.
+	PayloadProcessing bool
 	// Events records transitions.
 	Events events.EventRecorder
 	// Clock tells for how long a route is guarded.
@@ -98,7 +100,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 // run takes the phases in order until one fails or ends the work.
 func (r *Reconciler) run(ctx context.Context, s *scope) error {
 	for _, phase := range []func(context.Context, *scope) error{
-		r.hold, r.survey, r.readCredential, r.judge, r.locate, r.gather, r.compute, r.write, r.retire, r.open, r.prune,
+		r.hold, r.survey, r.readCredential, r.judge, r.locate, r.askGranted, r.gather, r.compute, r.write, r.retire, r.open, r.prune,
 	} {
 		if err := phase(ctx, s); err != nil || s.stopped {
 			return err

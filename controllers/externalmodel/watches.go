@@ -33,6 +33,7 @@ import (
 )
 
 // +kubebuilder:rbac:groups=maas.opendatahub.io,resources=externalmodels,verbs=list;watch;patch
+// +kubebuilder:rbac:groups=authorization.k8s.io,resources=subjectaccessreviews,verbs=create
 // +kubebuilder:rbac:groups=maas.opendatahub.io,resources=externalmodels/status,verbs=patch
 // +kubebuilder:rbac:groups=maas.opendatahub.io,resources=externalmodels/finalizers,verbs=update
 // +kubebuilder:rbac:groups=maas.opendatahub.io,resources=maasmodelrefs;aitenants;maastenantconfigs;tenants,verbs=list;watch

@@ -86,6 +86,10 @@ type Facts struct {
 	// known of it.
 	Secret     string
 	Credential Credential
+	// Denied is the ServiceAccount of payload processing when it may not read that Secret,
+	// in Namespace; empty when it may, or when there is none.
+	Denied    types.NamespacedName
+	Namespace string
 	// Invalid says what is wrong with the spec, Homeless why the default tenant's Gateway
 	// cannot be told; each is nil or an [apperr.UserError].
 	Invalid, Homeless error
@@ -208,6 +212,9 @@ func (f Facts) host() metav1.Condition {
 func (f Facts) credential() metav1.Condition {
 	secret := "Secret " + f.Secret + ", which " + cmp.Or(f.Fields.Credential, "spec.credentialRef") + " names,"
 	label := fmt.Sprintf("label it %s=true, or payload processing does not find it and requests fail.", v1alpha1.LabelPayloadManaged)
+	if f.Denied.Name != "" && (f.Credential == CredentialUnread || f.Credential == CredentialUsable) {
+		return no(v1alpha1.ReasonCredentialNotGranted, f.denied(secret))
+	}
 	switch f.Credential {
 	case CredentialUsable:
 		return yes(v1alpha1.ReasonCredentialAvailable, "")
@@ -225,6 +232,14 @@ func (f Facts) credential() metav1.Condition {
 			Message: "The operator may not read " + strings.TrimSuffix(secret, ",") + ": whoever runs the namespace may bind the ClusterRole maas-controller-provider-secrets to the operator there, to have the Secret checked.",
 		}
 	}
+}
+
+// denied says how payload processing gets to read the Secret.
+func (f Facts) denied(secret string) string {
+	const name = "payload-processing-credentials"
+	return fmt.Sprintf("%s is out of reach of ServiceAccount %s, which puts the API key in, so that requests fail. Grant it in namespace %s: "+
+		"kubectl create role %s -n %s --verb=get,list,watch --resource=secrets; kubectl create rolebinding %s -n %s --role=%s --serviceaccount=%s:%s.",
+		secret, f.Denied, f.Namespace, name, f.Namespace, name, f.Namespace, name, f.Denied.Namespace, f.Denied.Name)
 }
 
 func (f Facts) accepted() metav1.Condition {

@@ -10,6 +10,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	gwapiv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
@@ -21,6 +22,9 @@ import (
 func accepted(state metav1.ConditionStatus) endpoint.Route {
 	return endpoint.Route{Object: &gwapiv1.HTTPRoute{}, Attached: true, Acceptance: endpoint.Acceptance{State: state, Reason: "NotAllowedByListeners"}}
 }
+
+// account is that of payload processing.
+var account = types.NamespacedName{Namespace: "gateways", Name: "payload-processing"}
 
 // working are the facts of a model that works.
 func working(change ...func(*external.Facts)) external.Facts {
@@ -45,6 +49,9 @@ func TestReadySumsUpTheWorstFirst(t *testing.T) {
 		"an unlabelled one":     {func(f *facts) { f.Credential = external.CredentialUnlabelled }, "Pending False/CredentialNotLabelled"},
 		"one with the old label": {
 			func(f *facts) { f.Credential = external.CredentialFormerlyLabelled }, "Pending False/CredentialNotLabelled",
+		},
+		"out of sight and of reach": {
+			func(f *facts) { f.Credential, f.Denied = external.CredentialUnread, account }, "Pending False/CredentialNotGranted",
 		},
 		"no guard":          {func(f *facts) { f.Closed = "It leads nowhere." }, "Pending False/RouteNotGuarded"},
 		"no guard, no key":  {func(f *facts) { f.Closed, f.Credential = "x", external.CredentialAbsent }, "Pending False/RouteNotGuarded"},
@@ -89,10 +96,19 @@ func TestEachConditionTellsItsOwn(t *testing.T) {
 		kind  v1alpha1.ConditionType
 		want  string
 	}{
-		"a host":                {working(), v1alpha1.ConditionHostAccepted, "True/HostAccepted: "},
-		"a secured host":        {working(func(f *external.Facts) { f.Secured = true }), v1alpha1.ConditionHostAccepted, "True/HostAccepted: The provider is spoken to over TLS"},
-		"a refused host":        {working(func(f *external.Facts) { f.Refused = "is no host name" }), v1alpha1.ConditionHostAccepted, "False/HostRefused: spec.endpoint is no host name"},
-		"an unread Secret":      {working(func(f *external.Facts) { f.Credential = external.CredentialUnread }), v1alpha1.ConditionCredentialAvailable, "Unknown/CredentialNotReadable: The operator may not read Secret key"},
+		"a host":           {working(), v1alpha1.ConditionHostAccepted, "True/HostAccepted: "},
+		"a secured host":   {working(func(f *external.Facts) { f.Secured = true }), v1alpha1.ConditionHostAccepted, "True/HostAccepted: The provider is spoken to over TLS"},
+		"a refused host":   {working(func(f *external.Facts) { f.Refused = "is no host name" }), v1alpha1.ConditionHostAccepted, "False/HostRefused: spec.endpoint is no host name"},
+		"an unread Secret": {working(func(f *external.Facts) { f.Credential = external.CredentialUnread }), v1alpha1.ConditionCredentialAvailable, "Unknown/CredentialNotReadable: The operator may not read Secret key"},
+		"a Secret out of reach": {
+			working(func(f *external.Facts) { f.Denied, f.Namespace = account, "llm" }), v1alpha1.ConditionCredentialAvailable,
+			"False/CredentialNotGranted: Secret key, which spec.credentialRef names, is out of reach of ServiceAccount gateways/payload-processing, which puts the API key in, so that requests fail. Grant it in namespace llm: " +
+				"kubectl create role payload-processing-credentials -n llm --verb=get,list,watch --resource=secrets; " +
+				"kubectl create rolebinding payload-processing-credentials -n llm --role=payload-processing-credentials --serviceaccount=gateways:payload-processing.",
+		},
+		"no Secret to reach": {
+			working(func(f *external.Facts) { f.Denied, f.Credential = account, external.CredentialAbsent }), v1alpha1.ConditionCredentialAvailable, "False/CredentialNotFound: ",
+		},
 		"a former label":        {working(func(f *external.Facts) { f.Credential = external.CredentialFormerlyLabelled }), v1alpha1.ConditionCredentialAvailable, "False/CredentialNotLabelled: Secret key, which spec.credentialRef names, has the label of an earlier release only: label it inference.llm-d.ai/ipp-managed=true"},
 		"a route":               {working(), v1alpha1.ConditionRouteAccepted, "True/RouteAccepted: "},
 		"a target":              {working(), v1alpha1.ConditionModelIdentityUnique, "True/UniqueIdentity: "},
