@@ -7,9 +7,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
 	"github.com/opendatahub-io/maas-operator/internal/apply"
@@ -17,6 +19,7 @@ import (
 	"github.com/opendatahub-io/maas-operator/internal/desired/addon"
 	"github.com/opendatahub-io/maas-operator/internal/desired/telemetry"
 	"github.com/opendatahub-io/maas-operator/internal/desired/tenant"
+	"github.com/opendatahub-io/maas-operator/internal/desired/usage"
 	"github.com/opendatahub-io/maas-operator/internal/kuadrant"
 	"github.com/opendatahub-io/maas-operator/internal/render"
 	"github.com/opendatahub-io/maas-operator/internal/rollout"
@@ -265,12 +268,23 @@ func (s *scope) additions() []*unstructured.Unstructured {
 	return objects
 }
 
-// uncertain holds when it is not known what an add-on should consist of: what there is
-// stays.
-func (s *scope) uncertain() bool {
+// uncertain tells of a kind whether it is among those of an add-on of which it is not
+// known what it should consist of: what there is of them stays. A processor goes with what
+// has the gateway ask it, which is of the same kind as what logs usage.
+func (s *scope) uncertain(kind schema.GroupKind) bool {
 	for _, a := range s.addOns {
-		if a.state.Unrendered != "" || a.state.Unread {
-			return true
+		if a.state.Unrendered == "" && !a.state.Unread {
+			continue
+		}
+		labels := a.condition == v1alpha1.ConditionTelemetryReady
+		for _, row := range components() {
+			of := row.ID == telemetry.PolicyTemplate || row.ID == telemetry.LatencyTemplate
+			if !labels {
+				of = row.ID == usage.AccessLogTemplate || strings.HasPrefix(string(row.ID), "payload/")
+			}
+			if of && row.GVK.GroupKind() == kind {
+				return true
+			}
 		}
 	}
 	return false

@@ -240,6 +240,38 @@ func TestTheGatewayIsToldOnceTheProcessorRuns(t *testing.T) {
 	}
 }
 
+// TestWhatIsNotKnownStays: and keeps nothing else from going.
+func TestWhatIsNotKnownStays(t *testing.T) {
+	t.Parallel()
+	down, unread := false, errors.New("down")
+	b := newBench(t, small{funcs: interceptor.Funcs{
+		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+			if down && o.GetObjectKind().GroupVersionKind() == configMaps {
+				return unread
+			}
+			return c.Get(ctx, key, o, opts...)
+		},
+	}}, true)
+	b.extend(nil)
+	b.rollOut()
+	b.extend(nil)
+	down = true
+	said, _, err := b.try(func(c *v1alpha1.MaasTenantConfig) {
+		c.Spec.Telemetry = &v1alpha1.TenantTelemetryConfig{Enabled: new(false)}
+	})
+	if !errors.Is(err, unread) {
+		t.Errorf("error = %v, want to try again", err)
+	}
+	b.says(said) // What the status says stays, too: nothing, here.
+	down = false
+	if b.live(filters, "payload-processing-red") == nil || b.live(deployments, "payload-processing-red") == nil {
+		t.Error("payload processing went, and nothing is known of it")
+	}
+	if b.live(telemetryPolicies, "maas-telemetry-red") != nil {
+		t.Error("telemetry that was switched off is still there")
+	}
+}
+
 // TestPodsComeAndGo: a release, or an autoscaler, that brings up other Pods is nothing to
 // complain about; that there is none is, and the gateway is still told.
 func TestPodsComeAndGo(t *testing.T) {

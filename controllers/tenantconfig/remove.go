@@ -212,10 +212,8 @@ func first(deletions []apply.Deletion, outcome apply.Outcome) string {
 // is in place. What could not be removed stays on the inventory, and is tried again. So
 // does what guards the tenant's last Gateway while this one's AuthPolicy has to wait.
 func (r *Reconciler) prune(ctx context.Context, s *scope) error {
-	if s.uncertain() {
-		return nil
-	}
 	recorded, wanted := s.recorded(), apply.InventoryOf(slices.Concat(s.objects, s.additions())...)
+	wanted = wanted.Union(part(recorded, s.uncertain))
 	if s.predecessor != "" {
 		wanted = wanted.Union(part(recorded, guarding))
 	}
