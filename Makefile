@@ -159,7 +159,7 @@ sim: ## Build the model simulator used by run and the tests (minutes the first t
 	@hack/build.sh sim
 
 .PHONY: engines
-engines: ## Build the engines of the gateway: kuadrant, authorino, oidc and nsrun
+engines: ## Build the engines of the gateway: kuadrant, its extension for telemetry, authorino, oidc and nsrun
 	@hack/build.sh engines
 
 .PHONY: kuadrant
