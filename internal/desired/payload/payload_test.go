@@ -232,8 +232,10 @@ func TestTheGatewayAsksBothProcessors(t *testing.T) {
 		ipp    = "envoy.filters.http.ext_proc.ipp"
 	)
 	want := []asked{
-		{plugin, "INSERT_BEFORE", ipp + "-pre", pre, true}, {plugin, "INSERT_AFTER", ipp, post, false},
-		{wasm, "INSERT_BEFORE", ipp + "-pre", pre, true}, {wasm, "INSERT_AFTER", ipp, post, false},
+		{plugin, "INSERT_BEFORE", ipp + "-pre", pre, true},
+		{plugin, "INSERT_AFTER", ipp, post, false},
+		{wasm, "INSERT_BEFORE", ipp + "-pre", pre, true},
+		{wasm, "INSERT_AFTER", ipp, post, false},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("filters (-want +got):\n%s", diff)
