@@ -70,7 +70,7 @@ func TestStatusIsHeededOfDeploymentsOnly(t *testing.T) {
 
 var _ = Describe("the namespace for monitoring", Ordered, func() {
 	const name = "monitoring-later"
-	var olive tenantOf
+	var maroon tenantOf
 	usageLogging := func(ctx context.Context, on bool) {
 		GinkgoHelper()
 		config := &v1alpha1.Config{}
@@ -80,7 +80,7 @@ var _ = Describe("the namespace for monitoring", Ordered, func() {
 		Expect(suite.Admin.Patch(ctx, config, client.MergeFrom(before))).To(Succeed())
 	}
 	said := func() bool {
-		return meta.FindStatusCondition(olive.config().Status.Conditions, string(v1alpha1.ConditionUsageLogsReady)) != nil
+		return meta.FindStatusCondition(maroon.config().Status.Conditions, string(v1alpha1.ConditionUsageLogsReady)) != nil
 	}
 	BeforeAll(func(ctx SpecContext) {
 		provideDatabase(ctx, "postgresql://maas@db.example.com/maas")
@@ -89,8 +89,8 @@ var _ = Describe("the namespace for monitoring", Ordered, func() {
 		settings := tenantSettings()
 		settings.MonitoringNamespace = name
 		suite.Operate(ctx, rig.Manager{SetUp: setUpWith(settings), Written: written()})
-		olive = newTenant(ctx, "olive")
-		Eventually(olive.state).Should(Equal(works))
+		maroon = newTenant(ctx, "maroon")
+		Eventually(maroon.state).Should(Equal(works))
 		Expect(said()).To(BeFalse(), "there is nowhere to log to")
 	})
 
