@@ -21,17 +21,21 @@ import (
 
 // gather reads who else has the host or the target of the model.
 func (r *Reconciler) gather(ctx context.Context, s *scope) (err error) {
-	s.claims, err = r.claimsOf(ctx)
+	s.claims, err = r.claimsOf(ctx, s.subject)
 	return err
 }
 
 // claimsOf are the claims of all models that can be led to. Those that are on their way
-// out count as leaving.
-func (r *Reconciler) claimsOf(ctx context.Context) ([]external.Claim, error) {
+// out count as leaving. The model at hand counts as it was read first: the cache may know
+// a newer one by now, whose own turn comes.
+func (r *Reconciler) claimsOf(ctx context.Context, mine subject) ([]external.Claim, error) {
 	subjects, err := r.subjects(ctx)
 	if err != nil {
 		return nil, err
 	}
+	key := client.ObjectKeyFromObject(mine.model())
+	isMine := func(other subject) bool { return client.ObjectKeyFromObject(other.model()) == key }
+	subjects = append(slices.DeleteFunc(subjects, isMine), mine)
 	claims := make([]external.Claim, 0, len(subjects))
 	for _, of := range subjects {
 		model := of.model()
