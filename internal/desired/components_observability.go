@@ -25,7 +25,7 @@ func observabilityComponents() []Component {
 		return schema.GroupVersionKind{Group: "monitoring.coreos.com", Version: "v1", Kind: kind}
 	}
 	optional := func(kind schema.GroupVersionKind, crd string, v any, ids ...render.ID) []Component {
-		var rows []Component
+		rows := make([]Component, 0, len(ids))
 		for _, id := range ids {
 			wanted := monitored
 			if crd == monitoring.PrometheusRuleCRD {
