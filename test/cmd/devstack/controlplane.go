@@ -9,9 +9,11 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"sigs.k8s.io/yaml"
 
+	"github.com/opendatahub-io/maas-operator/internal/desired"
 	"github.com/opendatahub-io/maas-operator/test/engines"
 	"github.com/opendatahub-io/maas-operator/test/testenv"
 )
@@ -45,28 +47,33 @@ func (s *stack) startControlPlane(ctx context.Context) error {
 	return s.installIstio(ctx)
 }
 
-// installIstio adds the one kind of Istio that the operator writes. The others would
-// take longer than all of the rest.
+// installIstio adds the kinds of Istio that the operator writes. The others would take
+// longer than all of the rest.
 func (s *stack) installIstio(ctx context.Context) error {
 	crds, err := testenv.LoadCRDs(testenv.Istio)
 	if err != nil {
 		return err
 	}
+	var content []byte
 	for _, crd := range crds {
-		if crd.GetName() != "destinationrules.networking.istio.io" {
+		written := func(c desired.Component) bool { return c.Requires == crd.GetName() }
+		if !slices.ContainsFunc(desired.Table(), written) {
 			continue
 		}
-		content, err := yaml.Marshal(crd)
+		text, err := yaml.Marshal(crd)
 		if err != nil {
 			return fmt.Errorf("write CRD %s: %w", crd.GetName(), err)
 		}
-		file := filepath.Join(s.layout.dir, "istio.yaml")
-		if err := os.WriteFile(file, content, 0o600); err != nil {
-			return fmt.Errorf("write CRD %s: %w", crd.GetName(), err)
-		}
-		return s.env.InstallCRDFiles(ctx, file)
+		content = append(append(content, "---\n"...), text...)
 	}
-	return errors.New("find the CRD of DestinationRules: it is not among Istio's")
+	if len(content) == 0 {
+		return errors.New("find the kinds that the operator writes among Istio's CRDs: there is none")
+	}
+	file := filepath.Join(s.layout.dir, "istio.yaml")
+	if err := os.WriteFile(file, content, 0o600); err != nil {
+		return fmt.Errorf("write Istio's CRDs: %w", err)
+	}
+	return s.env.InstallCRDFiles(ctx, file)
 }
 
 // crdSets are those whose kinds the operator, the stand-ins and the samples use:
