@@ -188,7 +188,7 @@ func TestAMarkGoesByWhenARequestCame(t *testing.T) {
 	before := time.Now()
 	mark := audit.Now()
 	appendLog(t, path, record{user: "slow", verb: "patch", received: before.Add(-time.Millisecond)}.String()+
-		record{user: "prompt", verb: "patch", received: before}.String())
+		record{user: "prompt", verb: "patch", received: time.Time(mark)}.String())
 	events, err := log.After(mark)
 	if err != nil {
 		t.Fatal(err)
