@@ -12,6 +12,7 @@ import (
 	"os"
 	"slices"
 
+	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/promql/parser"
 )
@@ -86,9 +87,9 @@ func selectorOf(n *parser.VectorSelector) selector {
 	var s selector
 	for _, m := range n.LabelMatchers {
 		switch {
-		case m.Name == labels.MetricName && m.Type == labels.MatchEqual:
+		case m.Name == model.MetricNameLabel && m.Type == labels.MatchEqual:
 			s.Metric = m.Value
-		case m.Name == labels.MetricName && m.Type == labels.MatchRegexp:
+		case m.Name == model.MetricNameLabel && m.Type == labels.MatchRegexp:
 			s.Pattern = m.Value
 		default:
 			s.Matchers = append(s.Matchers, matcher{m.Name, m.Type.String(), m.Value})
