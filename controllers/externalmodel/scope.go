@@ -45,6 +45,8 @@ type scope struct {
 	// reached tells that the Gateway can get to the provider, with TLS where it is asked
 	// for.
 	reached bool
+	// retired tells that nothing is left of what an earlier release made for the model.
+	retired bool
 	// again is when to look again although nothing that is watched changed.
 	again time.Duration
 	// stale tells that a write met a newer object, and nothing is known.

@@ -36,10 +36,11 @@ func (r *Reconciler) finish(ctx context.Context, s *scope, failed error) error {
 }
 
 // nameRoute tells MaaSModelRefs, and whoever else reads it, by which route the model is
-// reached. What was not looked at stays as it was.
+// reached. What was not looked at stays as it was, and so does the name of the route of an
+// earlier release that could not be removed: by that it is found again.
 func (r *Reconciler) nameRoute(s *scope) {
 	switch {
-	case s.route != nil && !s.elsewhere():
+	case s.route != nil && s.retired && !s.elsewhere():
 		s.theirs.Status.HTTPRouteName = s.ownName().Name
 	case s.facts.Refused != "":
 		s.theirs.Status.HTTPRouteName = ""
