@@ -213,21 +213,35 @@ var _ = Describe("An ExternalModel of the inference group", func() {
 		Eventually(w.made).Should(BeEmpty())
 	})
 
-	It("loses what payload processing of an earlier release made for it", func() {
+	// upgraded is a model that payload processing of an earlier release has made a route for.
+	upgraded := func() {
+		GinkgoHelper()
 		theirs := w.theirs("gpt")
 		w.create(theirs)
 		former := builder.Route(w.namespace, "gpt", models.GatewayNamespace, models.GatewayName).Unlabelled().Obj()
 		former.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(theirs, inferencev1alpha1.GroupVersion.WithKind("ExternalModel"))}
-		foreign := service("gpt")
-		foreign.SetNamespace(w.namespace)
-		foreign.Object["spec"] = map[string]any{"type": "ExternalName", "externalName": "elsewhere.example.com"}
-		w.create(former, foreign)
+		w.create(former)
 		Eventually(w.theirsSay("gpt")).Should(Equal("Failed/ProviderNotFound, "))
 		Eventually(func() error { // The operator writes the status, too.
 			live := w.storedTheirs(Default, "gpt")
 			live.Status.HTTPRouteName = "gpt"
 			return suite.Admin.Status().Update(w.ctx, live)
 		}).Should(Succeed())
+	}
+
+	It("loses what payload processing of an earlier release made for a host that is refused now", func() {
+		upgraded()
+		w.create(w.provider("gpt", "minio."+w.namespace))
+		Eventually(w.theirsSay("gpt")).Should(Equal("Failed/HostRefused, "))
+		Expect(w.exists(route("gpt"))(Default)).To(BeFalse())
+	})
+
+	It("loses what payload processing of an earlier release made for it", func() {
+		foreign := service("gpt")
+		foreign.SetNamespace(w.namespace)
+		foreign.Object["spec"] = map[string]any{"type": "ExternalName", "externalName": "elsewhere.example.com"}
+		w.create(foreign)
+		upgraded()
 		Consistently(w.theirsSay("gpt")).WithTimeout(quiet).Should(Equal("Failed/ProviderNotFound, gpt"), "what serves stays")
 
 		w.create(w.provider("gpt", w.host("gpt")))

@@ -96,12 +96,13 @@ func (r *Reconciler) leftOf(ctx context.Context, s *scope, model client.Object) 
 }
 
 // retire removes what payload processing of an earlier release made for a model of the
-// inference group, under the bare name, once what is made here is there: two routes of one
+// inference group, under the bare name, once what is made here is there, or when the host
+// is refused: two routes of one
 // model would share its requests, only one of them guarded, and two ServiceEntries of one
 // host contradict each other. It is looked for until all of it is gone, for as long as the
 // status names that route, and past the cache, which holds the operator's own objects only.
 func (r *Reconciler) retire(ctx context.Context, s *scope) error {
-	if !s.acts || !s.wanted() || s.route == nil {
+	if replaced := s.wanted() && s.route != nil; !s.acts || !replaced && s.facts.Refused == "" {
 		return nil
 	}
 	if former := s.theirs.Status.HTTPRouteName; former == "" || former == s.ownName().Name {

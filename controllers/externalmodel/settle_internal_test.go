@@ -30,6 +30,7 @@ func TestAFailedDeletionIsTriedAgain(t *testing.T) {
 		want   string
 	}{
 		"the own route is there": {func(s *scope) { s.route = &unstructured.Unstructured{} }, "maas-gpt"},
+		"the host is refused":    {func(s *scope) { s.facts.Refused = "is an IP address" }, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

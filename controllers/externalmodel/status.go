@@ -42,7 +42,7 @@ func (r *Reconciler) nameRoute(s *scope) {
 	switch {
 	case s.route != nil && s.retired && !s.elsewhere():
 		s.theirs.Status.HTTPRouteName = s.ownName().Name
-	case s.facts.Refused != "":
+	case s.facts.Refused != "" && s.retired:
 		s.theirs.Status.HTTPRouteName = ""
 	}
 }
