@@ -111,11 +111,12 @@ var _ = Describe("A request for a model that takes every credential", Ordered, f
 		Expect(g.Failed).To(BeEmpty())
 	})
 
-	It("hands headers on that all say something, whoever calls (A34)", func() {
+	It("hands headers on that all say something, whoever calls, and no credential to its provider (A34)", func() {
 		for _, headers := range []map[string]any{bearer(apiKey), bearer(jwtToken), bearer(opaqueToken), xAPIKey(apiKey)} {
 			a := w.gateway(model).Serve(ok(headers))
 			Expect(a.Headers).To(Equal(map[string]any{
 				"x-maas-username": "anne", "x-maas-group": `["system:authenticated","engineers"]`, "x-maas-subscription": "gold",
+				"authorization": "", "x-api-key": "",
 			}), "%v", headers)
 		}
 	})
