@@ -149,13 +149,14 @@ func (r *Reconciler) placeAddOn(ctx context.Context, s *scope, a *addOn) {
 	s.verdicts[a.condition] = addon.Decide(a.state)
 }
 
-// serves is false for what has Pods that do not all run yet. Nothing is known of other
-// kinds.
+// serves is false for a Deployment none of whose Pods serves, or that has given up on new
+// ones: nothing waits for all of them, and each release replaces them. It is false for a
+// collector that lacks Pods. Nothing is known of other kinds.
 func serves(live *unstructured.Unstructured) bool {
 	switch live.GetKind() {
 	case "Deployment":
-		complete, err := rollout.Complete(live)
-		return err == nil && complete
+		serving, err := rollout.Serving(live)
+		return err == nil && serving
 	case "OpenTelemetryCollector":
 		return rollout.Collecting(live)
 	default:
