@@ -134,12 +134,16 @@ var _ = Describe("An ExternalModel", func() {
 			Expect(w.exists(object)(Default)).To(BeFalse(), object.GetKind())
 		}
 		later := w.namespace + "-later"
-		w.create(w.model("later", host("minio."+later)))
+		w.create(w.model("later", host("minio."+later)), w.model("broken", host("etcd."+later)))
 		Eventually(w.says("later")).Should(Equal("Pending/RouteNotGuarded"))
+		Eventually(w.says("broken")).Should(Equal("Pending/RouteNotGuarded"))
+		w.edit("broken", func(m *v1alpha1.ExternalModel) { m.Annotations = map[string]string{v1alpha1.AnnotationTLS: "maybe"} })
+		Eventually(w.says("broken")).Should(Equal("Failed/InvalidSpec"))
 		suite.CreateNamespaces(ctx, later)
 		Eventually(w.says("later")).Should(Equal("Failed/HostRefused"))
-		for _, object := range children("later", "minio."+later) {
-			Eventually(w.exists(object)).Should(BeFalse(), object.GetKind())
+		Eventually(w.condition("broken", v1alpha1.ConditionHostAccepted)).Should(Equal("False/HostRefused"))
+		for _, object := range append(children("later", "minio."+later), children("broken", "etcd."+later)...) {
+			Eventually(w.exists(object)).Should(BeFalse(), "%s %s", object.GetKind(), object.GetName())
 		}
 	})
 

@@ -50,11 +50,17 @@ func (r *Reconciler) readCredential(ctx context.Context, s *scope) error {
 	return nil
 }
 
-// judge reads how the provider is reached, and whether it may be.
+// judge reads how the provider is reached, and whether it may be. A host is refused also
+// where the rest of the spec is not valid.
 func (r *Reconciler) judge(ctx context.Context, s *scope) error {
 	if s.untranslated != nil && s.acts {
 		s.facts.Invalid = s.untranslated
-		return nil
+		if s.model.Spec.Endpoint == "" {
+			return nil // What names the host is missing.
+		}
+		var err error
+		s.facts.Refused, err = r.refused(ctx, s.model)
+		return err
 	}
 	if s.model.Spec == (v1alpha1.ExternalModelSpec{}) {
 		s.facts.Invalid = apperr.Userf(v1alpha1.ReasonInvalidSpec, "The ExternalModel has no spec: set spec.provider, spec.targetModel, spec.endpoint and spec.credentialRef.")
@@ -74,7 +80,8 @@ func (r *Reconciler) judge(ctx context.Context, s *scope) error {
 }
 
 // refused says why a model's host must not be led to; empty when it may. A namespace that
-// cannot be read is not one that does not exist.
+// cannot be read is not one that does not exist. Where it cannot be told whether TLS is
+// asked for, it counts as asked for: nothing is made without it then.
 func (r *Reconciler) refused(ctx context.Context, model *v1alpha1.ExternalModel) (string, error) {
 	var unread error
 	hosts := external.Hosts{ClusterDomain: r.ClusterDomain, IsNamespace: func(name string) bool {
@@ -83,7 +90,7 @@ func (r *Reconciler) refused(ctx context.Context, model *v1alpha1.ExternalModel)
 		return namespace != nil
 	}}
 	provider, err := external.ProviderOf(model)
-	refused := hosts.Refuse(model.Spec.Endpoint, err == nil && provider.TLS)
+	refused := hosts.Refuse(model.Spec.Endpoint, err != nil || provider.TLS)
 	return refused, unread
 }
 

@@ -95,8 +95,11 @@ func (r *Reconciler) prune(ctx context.Context, s *scope) error {
 	return r.release(ctx, s)
 }
 
-// broken tells that what works for the model stays, although its spec is not valid.
-func (s *scope) broken() bool { return s.facts.Invalid != nil && !s.elsewhere() }
+// broken tells that what works for the model stays, although its spec is not valid. What
+// leads to a host that is refused does not.
+func (s *scope) broken() bool {
+	return s.facts.Invalid != nil && s.facts.Refused == "" && !s.elsewhere()
+}
 
 // remove deletes the model's object of a kind, if there is one that was made for it.
 func (r *Reconciler) remove(ctx context.Context, s *scope, kind schema.GroupVersionKind) error {
