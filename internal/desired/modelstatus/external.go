@@ -12,8 +12,8 @@ import (
 )
 
 // ExternalBackend is what an ExternalModel of this operator's own group says of itself, as
-// far as its route does not: that its provider's API key is missing, or that the Gateway
-// has no way to the provider. Nothing runs in the cluster, so there is nothing else that
+// far as its route does not: that its provider's API key is missing or not granted to
+// payload processing, or that the Gateway has no way to the provider. Nothing runs in the cluster, so there is nothing else that
 // could not be ready. What was said of an earlier generation does not count.
 func ExternalBackend(m *v1alpha1.ExternalModel) Backend {
 	return externalBackend(m.ObjectMeta, m.Status.Conditions)

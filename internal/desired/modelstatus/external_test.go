@@ -36,6 +36,9 @@ func TestWhatAnExternalModelSaysOfItself(t *testing.T) {
 		"a Secret that is missing": {[]metav1.Condition{
 			says(v1alpha1.ConditionReady, "False", v1alpha1.ReasonRouteNotGuarded, now), says(v1alpha1.ConditionCredentialAvailable, "False", v1alpha1.ReasonCredentialNotFound, now),
 		}, lacking(v1alpha1.ReasonCredentialNotFound)},
+		"one that is not granted": {[]metav1.Condition{
+			says(v1alpha1.ConditionReady, "False", v1alpha1.ReasonCredentialNotGranted, now), says(v1alpha1.ConditionCredentialAvailable, "False", v1alpha1.ReasonCredentialNotGranted, now),
+		}, lacking(v1alpha1.ReasonCredentialNotGranted)},
 		"one that was missing": {[]metav1.Condition{says(v1alpha1.ConditionCredentialAvailable, "False", v1alpha1.ReasonCredentialNotFound, before)}, ready},
 		"no way to providers":  {[]metav1.Condition{says(v1alpha1.ConditionReady, "False", v1alpha1.ReasonAPIMissing, now)}, lacking(v1alpha1.ReasonAPIMissing)},
 		"what its route says":  {[]metav1.Condition{says(v1alpha1.ConditionReady, "False", v1alpha1.ReasonRouteNotAccepted, now)}, ready},
