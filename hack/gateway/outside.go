@@ -106,7 +106,11 @@ func (e *exits) find(backend string) (*outside.Way, error) {
 	if err != nil {
 		return nil, fmt.Errorf("backend %s has no port", backend)
 	}
-	way, out, err := e.present.Load().Find(service, port)
+	mesh := e.present.Load()
+	if mesh == nil {
+		return nil, errors.New("nothing that leads out of the cluster could be read: the log says why")
+	}
+	way, out, err := mesh.Find(service, port)
 	if err != nil || !out {
 		return nil, err
 	}

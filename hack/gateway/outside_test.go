@@ -97,6 +97,7 @@ func TestTheWayToAProvider(t *testing.T) {
 		"with the key of the first provider that counts, of the inference group": {
 			replace("apiVersion: maas.opendatahub.io/v1alpha1", "apiVersion: inference.opendatahub.io/v1alpha1"), http.StatusOK, "example.com Bearer provider-secret",
 		},
+		"by an object that cannot be read":              {replace("resolution: DNS", "resolution: {}"), http.StatusServiceUnavailable, "could be read"},
 		"to a host that nobody makes known":             {without("ServiceEntry"), http.StatusServiceUnavailable, "no ServiceEntry"},
 		"to a host that does not speak what is spoken":  {without("DestinationRule"), http.StatusBadRequest, "HTTP request to an HTTPS server"},
 		"to a host with somebody else's certificate":    {replace("subjectAltNames: [example.com]", "subjectAltNames: [api.test]"), http.StatusServiceUnavailable, "does not answer"},
