@@ -95,7 +95,24 @@ func (f *fixture) prepare(ctx context.Context) error {
 			return err
 		}
 	}
+	for _, c := range []caller{f.callers["a token of the provider, "+billed], f.red} {
+		if err := on.AwaitAnswer(ctx, c.chat(), c.labelled); err != nil {
+			return fmt.Errorf("wait for the labels of tenant %s: %w", c.tenant.Name, err)
+		}
+	}
 	return nil
+}
+
+// labelled tells whether the gateway names all labels that are to be reported, whatever it
+// says in them. Kuadrant calls a policy enforced before the gateway has its labels.
+func (c caller) labelled(answer world.Answer) bool {
+	reports := reported(answer.Decision)
+	return len(reports) > 0 && !slices.ContainsFunc(reports, func(labels map[string]string) bool {
+		return slices.ContainsFunc(slices.Collect(maps.Keys(c.labels)), func(name string) bool {
+			_, named := labels[name]
+			return !named
+		})
+	})
 }
 
 // publish makes a tenant's model and its subscriptions.
