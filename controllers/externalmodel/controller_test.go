@@ -197,6 +197,15 @@ var _ = Describe("An ExternalModel", func() {
 			Expect(err).NotTo(HaveOccurred())
 			return hosts
 		}).Should(Equal([]string{"gpt." + w.namespace + ".example.com"}))
+		live = w.get(service("maas-gpt"))
+		before = live.DeepCopy()
+		Expect(unstructured.SetNestedField(live.Object, "evil.example.com", "spec", "externalName")).To(Succeed())
+		Expect(suite.Admin.Patch(w.ctx, live, client.MergeFrom(before))).To(Succeed())
+		Eventually(func() string {
+			name, _, err := unstructured.NestedString(w.get(service("maas-gpt")).Object, "spec", "externalName")
+			Expect(err).NotTo(HaveOccurred())
+			return name
+		}).Should(Equal(w.host("gpt")))
 		for _, object := range w.children("gpt") {
 			uid := w.get(object).GetUID()
 			w.remove(object)

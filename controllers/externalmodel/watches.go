@@ -61,7 +61,7 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager) err
 		For(&v1alpha1.ExternalModel{}, builder.WithPredicates(trigger.OnUpdate(changed))).
 		Watches(&v1alpha1.ExternalModel{}, trigger.Enqueue(r.sharing), builder.WithPredicates(trigger.OnUpdate(trigger.Drifted))).
 		Watches(&v1alpha1.MaaSModelRef{}, trigger.Enqueue(r.published), builder.WithPredicates(trigger.SpecChanged)).
-		Watches(service, trigger.Enqueue(owner), builder.WithPredicates(trigger.OnUpdate(trigger.Drifted))).
+		Watches(service, trigger.Enqueue(owner), builder.WithPredicates(trigger.OnUpdate(trigger.Rewritten))).
 		Watches(&v1alpha1.AITenant{}, trigger.Enqueue(r.all), builder.WithPredicates(trigger.OnUpdate(trigger.TenantMoved))).
 		Watches(&v1alpha1.MaasTenantConfig{}, trigger.Enqueue(r.all), builder.WithPredicates(trigger.OnUpdate(trigger.Drifted))).
 		Watches(&v1alpha1.Tenant{}, trigger.Enqueue(r.all), builder.WithPredicates(trigger.OnUpdate(trigger.Drifted))).

@@ -131,24 +131,12 @@ func isShared(object client.Object) bool {
 }
 
 // objectDrifted holds for every change but one of a status that leaves it serving and
-// accepted, or not, as before. Not all of these kinds count generations.
+// accepted, or not, as before.
 func objectDrifted(before, after client.Object) bool {
 	a, ok := before.(*unstructured.Unstructured)
 	b, alsoOK := after.(*unstructured.Unstructured)
 	if !ok || !alsoOK {
 		return true
 	}
-	return trigger.Drifted(a, b) || serves(a) != serves(b) || accepted(a) != accepted(b) || !equality.Semantic.DeepEqual(a.GetOwnerReferences(), b.GetOwnerReferences()) ||
-		!equality.Semantic.DeepEqual(content(a), content(b))
-}
-
-// content is an object without its metadata and status.
-func content(object *unstructured.Unstructured) map[string]any {
-	bare := make(map[string]any, len(object.Object))
-	for name, member := range object.Object {
-		if name != "metadata" && name != "status" {
-			bare[name] = member
-		}
-	}
-	return bare
+	return trigger.Rewritten(a, b) || serves(a) != serves(b) || accepted(a) != accepted(b) || !equality.Semantic.DeepEqual(a.GetOwnerReferences(), b.GetOwnerReferences())
 }

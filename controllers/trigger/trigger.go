@@ -10,6 +10,7 @@ package trigger
 import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
@@ -58,6 +59,25 @@ func Drifted(before, after client.Object) bool {
 	return NewGeneration(before, after) ||
 		!equality.Semantic.DeepEqual(before.GetLabels(), after.GetLabels()) ||
 		!equality.Semantic.DeepEqual(before.GetAnnotations(), after.GetAnnotations())
+}
+
+// Rewritten adds changes of the content to drift: not all kinds count generations, and
+// Services are one that does not. It is for unstructured objects.
+func Rewritten(before, after client.Object) bool {
+	a, ok := before.(*unstructured.Unstructured)
+	b, alsoOK := after.(*unstructured.Unstructured)
+	return !ok || !alsoOK || Drifted(a, b) || !equality.Semantic.DeepEqual(content(a), content(b))
+}
+
+// content is an object without its metadata and status.
+func content(object *unstructured.Unstructured) map[string]any {
+	bare := make(map[string]any, len(object.Object))
+	for name, member := range object.Object {
+		if name != "metadata" && name != "status" {
+			bare[name] = member
+		}
+	}
+	return bare
 }
 
 // ModelMoved holds when a model's spec, route or tenant changed.

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 
@@ -29,6 +30,15 @@ func TestWhichUpdatesMatter(t *testing.T) {
 	oldModel, oldTenant := model(func(*v1alpha1.MaaSModelRef) {}), tenant(func(*v1alpha1.AITenant) {})
 	leaving := model(func(m *v1alpha1.MaaSModelRef) { m.DeletionTimestamp = new(metav1.Now()) })
 
+	service := func(path []string, value string) client.Object {
+		u := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"externalName": "api.example.com"}}}
+		if err := unstructured.SetNestedField(u.Object, value, path...); err != nil {
+			t.Fatal(err)
+		}
+		return u
+	}
+	oldService := service([]string{"metadata", "resourceVersion"}, "1")
+
 	conditioned := func(kind v1alpha1.ConditionType) client.Object {
 		return model(func(m *v1alpha1.MaaSModelRef) {
 			m.Status.Conditions = []metav1.Condition{{Type: string(kind), Status: metav1.ConditionFalse}}
@@ -48,6 +58,11 @@ func TestWhichUpdatesMatter(t *testing.T) {
 		"an annotation is drift":               {trigger.Drifted, oldModel, model(func(m *v1alpha1.MaaSModelRef) { m.Annotations = map[string]string{"a": "b"} }), true},
 		"a spec is drift":                      {trigger.Drifted, oldModel, model(func(m *v1alpha1.MaaSModelRef) { m.Generation = 2 }), true},
 		"a status is no drift":                 {trigger.Drifted, oldModel, model(func(m *v1alpha1.MaaSModelRef) { m.Status.Phase = "Ready" }), false},
+		"a Service is rewritten":               {trigger.Rewritten, oldService, service([]string{"spec", "externalName"}, "minio.storage.svc"), true},
+		"a Service's label is rewritten":       {trigger.Rewritten, oldService, service([]string{"metadata", "labels", "a"}, "b"), true},
+		"a Service's status rewrites nothing":  {trigger.Rewritten, oldService, service([]string{"status", "a"}, "b"), false},
+		"a Service's version rewrites nothing": {trigger.Rewritten, oldService, service([]string{"metadata", "resourceVersion"}, "2"), false},
+		"what cannot be compared is rewritten": {trigger.Rewritten, oldModel, oldModel, true},
 		"a model gets its route":               {trigger.ModelMoved, oldModel, model(func(m *v1alpha1.MaaSModelRef) { m.Status.HTTPRouteName = "r" }), true},
 		"a model gets its tenant":              {trigger.ModelMoved, oldModel, model(func(m *v1alpha1.MaaSModelRef) { m.Status.ResolvedTenantRef = "red" }), true},
 		"a model's phase moves nothing":        {trigger.ModelMoved, oldModel, model(func(m *v1alpha1.MaaSModelRef) { m.Status.Phase = "Ready" }), false},
