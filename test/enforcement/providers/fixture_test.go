@@ -39,6 +39,8 @@ const (
 	// cost is what the provider takes for an answer, most what the few may spend.
 	cost = 5
 	most = 12
+	// window does not end while the specs run.
+	window = "1h"
 
 	modelHeader = "X-Gateway-Model-Name"
 	question    = `{"model":"any","messages":[{"role":"user","content":"ping"}]}`
@@ -111,9 +113,9 @@ func (f *fixture) prepare(ctx context.Context) error {
 		f.gpt.publication(), f.claude.publication(),
 		builder.AuthPolicy(namespace, "gpt", f.gpt.key).Subjects([]string{staff, team, few, unpaid}, nil).Obj(),
 		builder.AuthPolicy(namespace, "claude", f.claude.key).Subjects([]string{guests}, nil).Obj(),
-		builder.Subscription(namespace, "gold").Owners([]string{staff, team}, nil).Limit(f.gpt.key, 1_000_000, "1m").Obj(),
-		builder.Subscription(namespace, "small").Owners([]string{few}, nil).Limit(f.gpt.key, most, "1m").Obj(),
-		builder.Subscription(namespace, "silver").Owners([]string{guests}, nil).Limit(f.claude.key, 1_000_000, "1m").Obj(),
+		builder.Subscription(namespace, "gold").Owners([]string{staff, team}, nil).Limit(f.gpt.key, 1_000_000, window).Obj(),
+		builder.Subscription(namespace, "small").Owners([]string{few}, nil).Limit(f.gpt.key, most, window).Obj(),
+		builder.Subscription(namespace, "silver").Owners([]string{guests}, nil).Limit(f.claude.key, 1_000_000, window).Obj(),
 	); err != nil {
 		return err
 	}
