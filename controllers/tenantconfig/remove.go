@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -158,6 +159,11 @@ func parts() []func(schema.GroupKind) bool {
 // guarding kinds protect a Gateway or a route; the others are protected.
 func guarding(kind schema.GroupKind) bool { return kind.Group == kuadrant.AuthPolicy.Group }
 
+// targeting kinds are policies of Kuadrant, which are in error without what they target.
+func targeting(kind schema.GroupKind) bool {
+	return guarding(kind) || strings.HasSuffix(kind.Group, "."+kuadrant.AuthPolicy.Group)
+}
+
 func asking(kind schema.GroupKind) bool { return kind == envoyFilters.GroupKind }
 
 // sweepPart requests the deletion of the objects of some kinds. All are tried.
@@ -239,12 +245,13 @@ func (r *Reconciler) prune(ctx context.Context, s *scope) error {
 	return nil //nolint:nilerr // Documented above: the error goes to the work queue later.
 }
 
-// releaseGuards removes the policies of Gateways that no longer exist. Those of a
+// releaseGuards removes the policies of Gateways that no longer exist, that of telemetry
+// included. Those of a
 // Gateway that does exist stay until others are in place.
 func (r *Reconciler) releaseGuards(ctx context.Context, s *scope) error {
 	recorded := s.recorded()
 	kept := recorded
-	for _, ref := range part(recorded, guarding) {
+	for _, ref := range part(recorded, targeting) {
 		orphaned, err := r.orphaned(ctx, ref)
 		if err != nil {
 			return err
