@@ -27,7 +27,7 @@ var (
 
 func TestCallers(t *testing.T) { world.RunSpecs(t, "callers of tenants' gateways") }
 
-var _ = world.Suite(world.Options{}, func(ctx SpecContext, w *world.World) (err error) {
+var _ = world.Suite(world.Options{Args: []string{cases.ByHand}}, func(ctx SpecContext, w *world.World) (err error) {
 	on = w
 	if fixture, err = cases.Prepare(ctx, on); err == nil {
 		DeferCleanup(fixture.Release)

@@ -171,6 +171,11 @@ func squatter(m world.Model) client.Object {
 	return o
 }
 
+// ByHand leaves the operator's controller of ExternalModels out of a world: the route of
+// the model of the messages format is made by hand in these cases. What the controller
+// makes is looked at in package providers.
+const ByHand = "--controllers=*,-externalmodel"
+
 // messages tells whether the tenant has a model of the messages format.
 func (s *Side) messages() bool { return s.Tenant == s.world.Default }
 

@@ -32,7 +32,7 @@ func TestDeadline(t *testing.T) { world.RunSpecs(t, "an Authorino that runs out 
 // With the gateway's time alone, about one request of a hundred is let through: its
 // answer has to come before the gateway gives up. Authorino's own time ends before it.
 // It is still enough on a busy machine for those who are answered.
-var _ = world.Suite(world.Options{AuthorinoArgs: []string{"--timeout=2000"}}, func(ctx SpecContext, w *world.World) (err error) {
+var _ = world.Suite(world.Options{Args: []string{cases.ByHand}, AuthorinoArgs: []string{"--timeout=2000"}}, func(ctx SpecContext, w *world.World) (err error) {
 	if fixture, err = cases.Prepare(ctx, w); err == nil {
 		DeferCleanup(fixture.Release)
 	}

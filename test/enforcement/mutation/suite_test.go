@@ -28,7 +28,7 @@ func TestMutation(t *testing.T) {
 	world.RunSpecs(t, "generated policies without one of their rules")
 }
 
-var _ = world.Suite(world.Options{}, func(ctx SpecContext, w *world.World) (err error) {
+var _ = world.Suite(world.Options{Args: []string{cases.ByHand}}, func(ctx SpecContext, w *world.World) (err error) {
 	on = w
 	if fixture, err = cases.Prepare(ctx, on); err != nil {
 		return err
