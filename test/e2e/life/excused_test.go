@@ -24,6 +24,23 @@ type excuse struct {
 func excuses() []excuse {
 	return []excuse{
 		{"counts an event that repeats", []string{"patch events.events.k8s.io", "patch events in " + testenv.OperatorNamespace}},
+		{"owners that block deletion, where the API server asks for it", []string{
+			"update externalmodels/finalizers.inference.opendatahub.io", "update externalmodels/finalizers.maas.opendatahub.io",
+		}},
+		{"rules of Prometheus itself, where no MonitoringStack is", []string{
+			"create prometheusrules.monitoring.coreos.com", "delete prometheusrules.monitoring.coreos.com",
+			"get prometheusrules.monitoring.coreos.com", "patch prometheusrules.monitoring.coreos.com",
+		}},
+		{"takes the host of a provider out of the mesh when the model moves to another", []string{
+			"delete serviceentries.networking.istio.io", "get serviceentries.networking.istio.io",
+		}},
+		{"puts a role back that somebody changed", []string{
+			"update clusterroles.rbac.authorization.k8s.io payload-processing-reader",
+			"update clusterroles.rbac.authorization.k8s.io usage-collector-application-logs-write",
+			"update clusterroles.rbac.authorization.k8s.io usage-tenancy-proxy-application-logs-read",
+			"update clusterroles.rbac.authorization.k8s.io usage-tenancy-proxy-pods-log-read",
+			"update clusterroles.rbac.authorization.k8s.io usage-tenancy-proxy-tokenreview",
+		}},
 	}
 }
 

@@ -40,6 +40,11 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 		Tenants: true, Controllers: true, WithoutOperator: true, Log: GinkgoWriter,
 		CRDs: []testenv.CRDSet{
 			testenv.MaaS, testenv.GatewayAPI, testenv.Kuadrant, testenv.Authorino, testenv.Istio, testenv.KServe, testenv.CertManager,
+			testenv.Prometheus, testenv.Perses, testenv.OpenTelemetry, testenv.Stacks,
+		},
+		Env: []string{
+			"RELATED_IMAGE_ODH_MAAS_API_IMAGE=registry.example.com/maas-api:tested",
+			"RELATED_IMAGE_ODH_AI_GATEWAY_PAYLOAD_PROCESSING_IMAGE=registry.example.com/payload-processing:tested",
 		},
 		Standins: standins.Options{Kuadrant: kuadrant.Options{Lag: kuadrant.Between(10*time.Millisecond, 50*time.Millisecond)}},
 	})
