@@ -193,8 +193,8 @@ clean: ## Stop what "up" started and remove everything that was built
 ##@ Generate
 
 .PHONY: generate
-generate: ## Generate deep-copy functions and the lock of the templates
-	@hack/generate.sh object lock
+generate: ## Generate deep-copy functions
+	@hack/generate.sh object
 
 .PHONY: manifests
 manifests: ## Generate CRDs and the manager's role from Go types and markers

@@ -3,10 +3,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
 # Regenerates everything that is derived from Go types: deep copies, CRDs, the
-# operator's role, the lock of the templates and the reference documentation.
+# operator's role and the reference documentation.
 #
 #   hack/generate.sh             all of them
-#   hack/generate.sh object crd  only the named ones: object, crd, rbac, lock, docs
+#   hack/generate.sh object crd  only the named ones: object, crd, rbac, docs
 #
 # CONTROLLER_GEN names a controller-gen program; without it the pinned one is built
 # into bin/ (a second time from the build cache).
@@ -30,20 +30,16 @@ generate() {
       controller_gen rbac:roleName=maas-controller "paths=./controllers/...;./internal/..." output:rbac:dir=config/rbac
     fi
     ;;
-  lock)
-    go run -mod=readonly ./cmd/maasctl templates lock >templates/LOCK.new
-    mv templates/LOCK.new templates/LOCK
-    ;;
   docs) go run -mod=readonly ./test/cmd/docgen -crds config/crd/bases -api api/v1alpha1 -values templates/values -out docs/reference ;;
   *)
-    echo "unknown target $1: use object, crd, rbac, lock or docs" >&2
+    echo "unknown target $1: use object, crd, rbac or docs" >&2
     exit 2
     ;;
   esac
 }
 
 if [[ $# -eq 0 ]]; then
-  set -- object crd rbac lock docs
+  set -- object crd rbac docs
 fi
 for target in "$@"; do
   generate "${target}"

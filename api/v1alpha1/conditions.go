@@ -96,11 +96,6 @@ const (
 	// the operator may not read it.
 	ConditionCredentialAvailable ConditionType = "CredentialAvailable"
 
-	// ConditionTemplateOverlayCurrent, of a Config, is False when the template overlay
-	// that the operator runs with was made for other templates or has no effect in part.
-	// Absent without an overlay.
-	ConditionTemplateOverlayCurrent ConditionType = "TemplateOverlayCurrent"
-
 	// ConditionTeardownCompleted, of a Config, is True when everything was taken down
 	// as asked for, and False while that is under way. Absent otherwise.
 	ConditionTeardownCompleted ConditionType = "TeardownCompleted"

@@ -106,30 +106,12 @@ type ConfigStatus struct {
 	// +listMapKey=type
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 
-	// renderedBy says what the objects are rendered by.
-	// +optional
-	RenderedBy *RenderedBy `json:"renderedBy,omitempty"`
-
 	// inventory lists the objects written for this one, sorted. What is in it and no
 	// longer wanted is removed. At most 512.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=512
 	Inventory []InventoryEntry `json:"inventory,omitempty"`
-}
-
-// RenderedBy says what objects are rendered by.
-type RenderedBy struct {
-	// release is the version of the operator.
-	// +optional
-	// +kubebuilder:validation:MaxLength=128
-	Release string `json:"release,omitempty"`
-
-	// overlayDigest is the SHA-256, in hex, of the template overlay. Absent when there
-	// is none.
-	// +optional
-	// +kubebuilder:validation:MaxLength=64
-	OverlayDigest string `json:"overlayDigest,omitempty"`
 }
 
 // Config holds the settings of the whole installation and owns its shared objects:

@@ -117,11 +117,6 @@ const (
 	ReasonApplyFailed ConditionReason = "ApplyFailed"
 	// ReasonRenderFailed: a generated object could not be rendered.
 	ReasonRenderFailed ConditionReason = "RenderFailed"
-	// ReasonOverlayCurrent: the template overlay fits the templates of this release.
-	ReasonOverlayCurrent ConditionReason = "OverlayCurrent"
-	// ReasonOverlayStale: a template in the template overlay was made from another one
-	// than that of this release, or a part of the overlay has no effect.
-	ReasonOverlayStale ConditionReason = "OverlayStale"
 	// ReasonTenantNotFound: the AITenant in spec.tenantRef does not exist.
 	ReasonTenantNotFound ConditionReason = "TenantNotFound"
 )

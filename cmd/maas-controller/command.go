@@ -13,7 +13,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/opendatahub-io/maas-operator/internal/facts"
-	"github.com/opendatahub-io/maas-operator/internal/overlay"
 	"github.com/opendatahub-io/maas-operator/internal/version"
 )
 
@@ -77,8 +76,6 @@ func bindFlags(f *pflag.FlagSet, c *Config) {
 	f.StringVar(&c.CertIssuerKind, "cert-issuer-kind", c.CertIssuerKind, "kind of the cert-manager issuer of maas-api's certificates, outside of OpenShift: "+strings.Join(issuerKinds(), ", "))
 	f.StringVar(&c.CertIssuerName, "cert-issuer-name", c.CertIssuerName, "name of that issuer")
 	f.StringVar(&c.GatewayCAFile, "gateway-ca-file", c.GatewayCAFile, "path, in the Pods of Gateways, of the authorities by which they verify the certificate of maas-api; empty: they do not verify it, because nothing mounts such a file there by itself")
-	f.StringVar(&c.TemplateOverlay, "template-overlay", c.TemplateOverlay, "directory with what packagers change about images and templates; the default directory may be missing, an empty value reads none")
-	f.StringVar(&c.TemplateOverlayPolicy, "template-overlay-policy", c.TemplateOverlayPolicy, string(overlay.PolicyStrict)+" does not start with an overlay that was made for other templates or has no effect, "+string(overlay.PolicyWarn)+" does, and says so in the status of Config")
 	f.StringSliceVar(&c.Controllers, "controllers", c.Controllers, "controllers to run, separated by commas: * for all, -name leaves one out; they are "+strings.Join(selectable(), ", "))
 
 	f.Int64Var(&c.MetadataCacheTTL, "metadata-cache-ttl", c.MetadataCacheTTL, "seconds for which the gateway caches the answers to key validation; 0 disables the cache")

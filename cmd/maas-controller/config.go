@@ -17,7 +17,6 @@ import (
 	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
 	"github.com/opendatahub-io/maas-operator/internal/desired/model"
 	"github.com/opendatahub-io/maas-operator/internal/facts"
-	"github.com/opendatahub-io/maas-operator/internal/overlay"
 	"github.com/opendatahub-io/maas-operator/internal/tenancy"
 )
 
@@ -78,11 +77,6 @@ type Config struct {
 	AuthzCacheTTL           int64
 	MaxConcurrentReconciles int
 
-	// TemplateOverlay is the directory of what packagers change about the templates;
-	// TemplateOverlayPolicy says what is tolerated in it.
-	TemplateOverlay       string
-	TemplateOverlayPolicy string
-
 	Platform string
 	Audience string
 
@@ -117,8 +111,6 @@ func DefaultConfig() Config {
 		MetadataCacheTTL:        60,
 		AuthzCacheTTL:           60,
 		MaxConcurrentReconciles: 5,
-		TemplateOverlay:         defaultOverlay,
-		TemplateOverlayPolicy:   string(overlay.PolicyStrict),
 		Platform:                string(facts.Auto),
 		LogLevel:                levelInfo,
 		LogFormat:               formatJSON,
@@ -166,7 +158,6 @@ func (c Config) Validate() error {
 	if _, err := facts.ParsePlatform(c.Platform); err != nil {
 		note("platform", fmt.Sprintf("%v: leave it out to have it detected", err))
 	}
-	note("template-overlay-policy", choiceProblem(c.TemplateOverlayPolicy, []string{string(overlay.PolicyStrict), string(overlay.PolicyWarn)}))
 	if strings.ContainsAny(c.Audience, " \t\r\n") {
 		note("token-audience", "contains white space: give one audience, or leave it out to have it detected")
 	}

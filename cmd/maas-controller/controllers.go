@@ -17,16 +17,17 @@ import (
 	"github.com/opendatahub-io/maas-operator/controllers/modelpolicy"
 	"github.com/opendatahub-io/maas-operator/controllers/modelref"
 	"github.com/opendatahub-io/maas-operator/controllers/nudge"
-	"github.com/opendatahub-io/maas-operator/controllers/platform"
 	"github.com/opendatahub-io/maas-operator/controllers/priority"
 	"github.com/opendatahub-io/maas-operator/controllers/subscription"
 	"github.com/opendatahub-io/maas-operator/internal/apply"
+	"github.com/opendatahub-io/maas-operator/internal/desired"
 	"github.com/opendatahub-io/maas-operator/internal/desired/model"
 	"github.com/opendatahub-io/maas-operator/internal/facts"
 	"github.com/opendatahub-io/maas-operator/internal/index"
 	"github.com/opendatahub-io/maas-operator/internal/metrics"
 	"github.com/opendatahub-io/maas-operator/internal/render"
 	"github.com/opendatahub-io/maas-operator/internal/tenancy/lookup"
+	"github.com/opendatahub-io/maas-operator/templates"
 )
 
 // dependencies are what controllers are made of.
@@ -41,8 +42,6 @@ type dependencies struct {
 	metrics  *metrics.Metrics
 	// payload tells that an image for payload processing is configured.
 	payload bool
-	// rendered is what objects are rendered by.
-	rendered platform.Provenance
 }
 
 // controller is one row of the table of controllers.
@@ -110,8 +109,8 @@ func modelControllers() []controller {
 type shared struct {
 	metrics *metrics.Metrics
 	tls     *tlsParameters
-	// rendering is what objects are rendered with.
-	rendering rendering
+	// images are the references of images, by key.
+	images map[string]string
 	// payload tells that an image for payload processing is configured.
 	payload bool
 }
@@ -162,12 +161,15 @@ func newDependencies(ctx context.Context, mgr ctrl.Manager, c Config, s shared) 
 		}
 	}
 	ctrl.LoggerFrom(ctx).Info("Detecting the cluster", "platform", platform, "tokenAudience", audience)
+	engine, err := render.New(templates.FS, desired.Components(), render.WithImages(s.images))
+	if err != nil {
+		return dependencies{}, fmt.Errorf("load the templates: %w", err)
+	}
 	return dependencies{
 		config:   c,
 		apis:     facts.NewOptionalAPIs(discover),
 		applier:  apply.New(mgr.GetClient(), apply.Options{APIReader: mgr.GetAPIReader(), FormerManagers: []string{"manager"}, Recorder: s.metrics}),
-		engine:   s.rendering.engine,
-		rendered: s.rendering.provenance(),
+		engine:   engine,
 		tenants:  lookup.Tenants{Reader: mgr.GetClient(), Settings: c.tenancy()},
 		policies: c.policies(audience),
 		metrics:  s.metrics,

@@ -29,7 +29,7 @@ func tenantControllers() []controller {
 		{name: platformController, setUp: func(ctx context.Context, mgr ctrl.Manager, d dependencies) error {
 			r := &platform.Reconciler{
 				Client: mgr.GetClient(), APIReader: mgr.GetAPIReader(), Applier: d.applier, Engine: d.engine, APIs: d.apis,
-				Settings: d.installation(), Events: mgr.GetEventRecorder("maas-platform-controller"), Metrics: d.metrics, Provenance: d.rendered,
+				Settings: d.installation(), Events: mgr.GetEventRecorder("maas-platform-controller"), Metrics: d.metrics,
 			}
 			return r.SetupWithManager(ctx, mgr)
 		}},

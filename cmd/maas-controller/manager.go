@@ -58,15 +58,9 @@ func run(ctx context.Context, c Config, logs io.Writer) error {
 	for _, note := range notes {
 		log.Info("Correcting a setting", "correction", note)
 	}
-	rendering, err := loadTemplates(c, os.LookupEnv, os.Environ())
+	references, err := images.Resolve(os.LookupEnv, os.Environ(), version.Get().Release())
 	if err != nil {
-		return err
-	}
-	for _, problem := range rendering.problems {
-		log.Info("Tolerating a problem of the template overlay", "file", problem.File, "fault", problem.Fault, "problem", problem.Message)
-	}
-	if !rendering.overlay.Empty() {
-		log.Info("Rendering with a template overlay", "directory", c.TemplateOverlay, "digest", rendering.overlay.Digest)
+		return fmt.Errorf("find the images to run: %w", err)
 	}
 	restConfig, err := loadConfig(c.Kubeconfig)
 	if err != nil {
@@ -78,13 +72,12 @@ func run(ctx context.Context, c Config, logs io.Writer) error {
 		return err
 	}
 	own := metrics.New(clock.RealClock{})
-	own.SetOverlay(rendering.overlay.Digest, len(rendering.problems))
 	if err := ctrlmetrics.Registry.Register(own); err != nil {
 		return fmt.Errorf("register the metrics: %w", err)
 	}
 	defer ctrlmetrics.Registry.Unregister(own)
 	if err := setUp(ctrl.LoggerInto(ctx, log), mgr, c, shared{
-		metrics: own, tls: offer, rendering: rendering, payload: images.Configured(os.LookupEnv, payload.Image),
+		metrics: own, tls: offer, images: references, payload: images.Configured(os.LookupEnv, payload.Image),
 	}); err != nil {
 		return err
 	}

@@ -67,8 +67,6 @@ type Reconciler struct {
 	Events events.EventRecorder
 	// Metrics counts and measures; nil for none.
 	Metrics *metrics.Metrics
-	// Provenance is what objects are rendered by.
-	Provenance Provenance
 }
 
 // phase is one step of a reconcile.

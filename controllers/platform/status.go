@@ -38,7 +38,6 @@ func (r *Reconciler) finish(ctx context.Context, s *scope) error {
 		conditions.Remove(&status.Conditions, v1alpha1.ConditionTeardownCompleted)
 	}
 	s.judgeAddOns()
-	r.tellProvenance(s)
 	if _, err := conditions.PatchStatus(ctx, r.Client, before, s.config, client.FieldOwner(v1alpha1.FieldOwner)); err != nil {
 		return client.IgnoreNotFound(err)
 	}

@@ -7,7 +7,6 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -66,23 +65,17 @@ func Development() map[string]string {
 // Resolve returns the reference of every image the operator runs, by key, as package
 // render takes them. lookup and environ are the environment of the process; an empty
 // variable counts as not set. release tells that this build must not fall back to
-// development images. overlay are the references of a distribution, by key: they stand
-// in for variables that are not set. All problems are reported, each with the name of
-// its variable or its key.
-func Resolve(lookup func(string) (string, bool), environ []string, overlay map[string]string, release bool) (map[string]string, error) {
+// development images. All problems are reported, each with the variable's name.
+func Resolve(lookup func(string) (string, bool), environ []string, release bool) (map[string]string, error) {
 	table := Table()
-	errs := append(unknown(table, environ), unknownKeys(table, overlay)...)
+	errs := unknown(table, environ)
 	references := map[string]string{}
 	for _, image := range table {
 		reference, _ := lookup(image.Env)
-		origin := image.Env
-		if reference == "" && image.Key != "" {
-			reference, origin = overlay[image.Key], "the image "+image.Key+" of the template overlay"
-		}
 		switch {
 		case reference != "":
 			if err := render.CheckImage(reference); err != nil {
-				errs = append(errs, fmt.Errorf("read %s: %w", origin, err))
+				errs = append(errs, fmt.Errorf("read %s: %w", image.Env, err))
 			}
 		case image.Key != "" && release && !image.Optional:
 			errs = append(errs, fmt.Errorf("read %s: it is not set, and a release has no image to fall back to; set it to the image of %s", image.Env, image.Key))
@@ -123,27 +116,6 @@ func unknown(table []Image, environ []string) []error {
 		}
 	}
 	return errs
-}
-
-// unknownKeys finds images of an overlay that the operator does not run.
-func unknownKeys(table []Image, overlay map[string]string) []error {
-	var errs []error
-	for _, key := range slices.Sorted(maps.Keys(overlay)) {
-		if !slices.ContainsFunc(table, func(image Image) bool { return image.Key != "" && image.Key == key }) {
-			errs = append(errs, fmt.Errorf("read the image %s of the template overlay: there is no image of that key; known are %s", key, keys(table)))
-		}
-	}
-	return errs
-}
-
-func keys(table []Image) string {
-	var list []string
-	for _, image := range table {
-		if image.Key != "" {
-			list = append(list, image.Key)
-		}
-	}
-	return strings.Join(list, ", ")
 }
 
 func names(table []Image) string {

@@ -31,7 +31,7 @@ func resolve(env map[string]string, release bool) (map[string]string, error) {
 		environ = append(environ, name+"="+value)
 	}
 	lookup := func(name string) (string, bool) { value, ok := env[name]; return value, ok }
-	return images.Resolve(lookup, environ, nil, release)
+	return images.Resolve(lookup, environ, release)
 }
 
 func TestResolve(t *testing.T) {

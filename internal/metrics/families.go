@@ -48,7 +48,6 @@ const (
 	gatewayLimits         = "maas_gateway_limits"
 	gatewayBytes          = "maas_gateway_policy_bytes"
 	configurationBytes    = "maas_gateway_configuration_bytes"
-	overlayProblems       = "maas_template_overlay_problems"
 )
 
 // Names of the labels.
@@ -61,7 +60,6 @@ const (
 	labelReason           = "reason"
 	labelGatewayNamespace = "gateway_namespace"
 	labelGatewayName      = "gateway_name"
-	labelDigest           = "digest"
 )
 
 // Families lists every metric of this package, in the order of the
@@ -88,7 +86,6 @@ func Families() []Family {
 		{gatewayLimits, Gauge, gateway, "Limits on the routes of a gateway, without those of 0 for requests of nobody."},
 		{gatewayBytes, Gauge, gateway, "Size of the generated policies on the routes of a gateway, as sent to the API server."},
 		{configurationBytes, Gauge, gateway, "Size of the object in which the policy engine keeps the configuration of a gateway, as last read; a cluster stores 1572864 bytes of it at most."},
-		{overlayProblems, Gauge, []string{labelDigest}, "Parts of the template overlay that were made for other templates or have no effect, while one is in use."},
 	}
 }
 

@@ -53,6 +53,5 @@ func Labels() []Label {
 		{labelReason, "", "Why the entry has no effect: a reason of the object's status.", nil},
 		{labelGatewayNamespace, "", "The namespace of the Gateway.", nil},
 		{labelGatewayName, "", "The name of the Gateway.", nil},
-		{labelDigest, "", "The SHA-256 of the template overlay, in hex.", nil},
 	}
 }

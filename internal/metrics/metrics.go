@@ -35,10 +35,6 @@ type Metrics struct {
 	subjects map[subject]*record
 	// configurations are those of the gateways of tenants.
 	configurations map[types.NamespacedName]configuration
-	// overlay is the digest of the template overlay, empty without one, and problems how
-	// many of its problems are tolerated.
-	overlay  string
-	problems int
 }
 
 // Metrics is what the apply engine reports to.
@@ -105,7 +101,7 @@ type sample struct {
 func (m *Metrics) samples() []sample {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return slices.Concat(m.modelSamples(), m.configurationSamples(), m.refusalSamples(), m.overlaySamples())
+	return slices.Concat(m.modelSamples(), m.configurationSamples(), m.refusalSamples())
 }
 
 // Record implements [apply.Recorder].

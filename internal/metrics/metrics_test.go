@@ -31,7 +31,6 @@ func busy(t *testing.T) fixture {
 	f.Record(apply.Event{GroupKind: schema.GroupKind{Group: "kuadrant.io", Kind: "AuthPolicy"}, Operation: apply.OperationApply, Outcome: apply.Created, Writes: 1})
 	f.SetPolicies(key("llm", "a"), key("gateways", "g"), sized(100, 200, 1))
 	f.SetConfiguration(key("tenants", "a"), key("gateways", "g"), 1000)
-	f.SetOverlay("4712", 2)
 	report := f.subscription("gold")
 	report.After.Phase, report.References = v1alpha1.PhaseActive, lost(v1alpha1.ReasonInvalidSpec)
 	f.Reported(report)

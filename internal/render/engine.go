@@ -10,7 +10,6 @@ import (
 	"slices"
 	"sync"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
@@ -24,20 +23,12 @@ type Engine struct {
 	set     *templateSet
 	traced  func() *templateSet // built when the first error needs it
 	scheme  *runtime.Scheme
-	change  Transform
-	calls   map[string][]includeCall
 }
-
-// Transform changes a rendered object before its identity and schema are checked.
-// It must be a pure function of its arguments, and its error must carry no value of
-// the object.
-type Transform func(id ID, object *unstructured.Unstructured) error
 
 type options struct {
 	scheme *runtime.Scheme
 	images map[string]string
 	limit  int
-	change Transform
 }
 
 // Option adjusts an engine.
@@ -59,11 +50,6 @@ func WithOutputLimit(bytes int) Option {
 	return func(o *options) { o.limit = bytes }
 }
 
-// WithTransform makes the engine hand every object to a function that may change it.
-func WithTransform(change Transform) Option {
-	return func(o *options) { o.change = change }
-}
-
 // New parses, lints and type-checks every template of the file system against
 // the component table. All faults are reported, joined.
 func New(fsys fs.FS, table []Entry, opts ...Option) (*Engine, error) {
@@ -83,32 +69,30 @@ func New(fsys fs.FS, table []Entry, opts ...Option) (*Engine, error) {
 	if setErr != nil {
 		return nil, joinSorted(err, setErr)
 	}
-	calls, err := lib.check(entries, o.images, err)
-	if err != nil {
+	if err := lib.check(entries, o.images, err); err != nil {
 		return nil, err
 	}
-	e := &Engine{entries: entries, lib: lib, set: set, scheme: o.scheme, change: o.change, calls: calls}
+	e := &Engine{entries: entries, lib: lib, set: set, scheme: o.scheme}
 	e.traced = sync.OnceValue(func() *templateSet { return lib.traceSet(o.images, o.limit) })
 	return e, nil
 }
 
 // check runs the checks in the order in which each needs the one before, and
-// returns everything found, together with what loading found. It also returns the
-// include calls of every body.
-func (lib *library) check(entries map[ID]Entry, images map[string]string, loadErr error) (map[string][]includeCall, error) {
+// returns everything found, together with what loading found.
+func (lib *library) check(entries map[ID]Entry, images map[string]string, loadErr error) error {
 	fm := functions(images, func(string, any) (string, error) { return "", nil })
 	calls, lintErr := lib.lint(entries, &lintRules{allowed: allowedFunctions(fm), images: images})
 	if loadErr != nil {
-		return nil, joinSorted(loadErr, lintErr) // what is missing may be in a file that does not parse
+		return joinSorted(loadErr, lintErr) // what is missing may be in a file that does not parse
 	}
 	if err := joinSorted(lintErr, lib.checkCalls(entries, calls)); err != nil {
-		return nil, err
+		return err
 	}
 	var errs []error
 	for _, id := range slices.Sorted(maps.Keys(entries)) {
 		errs = append(errs, lib.typeCheck(entries[id], fm))
 	}
-	return calls, joinSorted(errs...)
+	return joinSorted(errs...)
 }
 
 // Entries returns the component table in the order of application.

@@ -44,11 +44,6 @@ func (e *Engine) Render(r Request) (*unstructured.Unstructured, error) {
 	if err != nil {
 		return nil, e.explain(r, err)
 	}
-	if e.change != nil {
-		if err := e.change(r.ID, object); err != nil {
-			return nil, &Error{ID: r.ID, Message: "changing the rendered object", Err: err}
-		}
-	}
 	if err := errors.Join(checkIdentity(object, entry, r), checkSchema(e.scheme, object)); err != nil {
 		return nil, &Error{ID: r.ID, File: r.ID.File(), Message: err.Error()}
 	}

@@ -4,8 +4,8 @@
 // Command docgen writes the reference documentation: the fields of all kinds from the
 // generated CRDs, the names that mean something (phases, condition types, reasons,
 // labels, annotations, finalizers) from the doc comments of their constants, the values
-// of the templates from the component table and the doc comments of their types,
-// the metrics from their table, and the commands of maasctl from their help texts.
+// of the templates from the component table and the doc comments of their types, and
+// the metrics from their table.
 // It owns the form of these pages; what they say belongs to the types, and it must not
 // say anything about a field that its type does not.
 //
@@ -19,7 +19,6 @@ import (
 	"path/filepath"
 
 	"github.com/opendatahub-io/maas-operator/internal/desired"
-	"github.com/opendatahub-io/maas-operator/internal/maasctl"
 	"github.com/opendatahub-io/maas-operator/internal/metrics"
 )
 
@@ -78,7 +77,6 @@ func generate(from sources) (map[string][]byte, error) {
 		"api.md":             kindsPage(crds),
 		"api-status.md":      statusPage(groups),
 		"api-metadata.md":    metadataPage(groups),
-		"maasctl.md":         commandsPage(maasctl.Command()),
 		"metrics.md":         metricsPage(metrics.Families(), metrics.Labels()),
 		"template-values.md": templateValues,
 	}, nil
