@@ -60,6 +60,8 @@ func install(ctx context.Context) *installation {
 	DeferCleanup(on.authorino.Stop)
 	on.kuadrant, err = engines.StartKuadrant(ctx, engines.KuadrantOptions{
 		Kubeconfig: on.Env.Kubeconfig(), Dir: filepath.Join(dir, "kuadrant"), Out: GinkgoWriter,
+		// As docs/operations/install.md asks: else the tenant is warned of that, too.
+		Env: append(engines.Patient(), "RATELIMIT_CHECK_SERVICE_FAILURE_MODE=deny"),
 	})
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(on.kuadrant.Stop)
