@@ -13,11 +13,13 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/opendatahub-io/maas-operator/api/v1alpha1"
 	"github.com/opendatahub-io/maas-operator/internal/apply"
 )
 
 // Settles has the API server take an object: nothing in it is refused, not even as a field
-// nobody knows, and once it is applied nothing is left to do. Then it is removed.
+// nobody knows, and once it is applied nothing is left to do. What is written once, to be
+// changed by others, is left alone from then on. Then it is removed.
 func Settles(ctx context.Context, admin client.Client, object *unstructured.Unstructured) error {
 	if object.GetNamespace() != "" {
 		namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: object.GetNamespace()}}
@@ -36,8 +38,12 @@ func Settles(ctx context.Context, admin client.Client, object *unstructured.Unst
 	if err != nil {
 		return fmt.Errorf("apply again: %w", err)
 	}
-	if again.Outcome != apply.Unchanged {
-		return fmt.Errorf("apply again: the object is %s, want %s", again.Outcome, apply.Unchanged)
+	want := apply.Unchanged
+	if object.GetAnnotations()[v1alpha1.AnnotationManaged] == "false" {
+		want = apply.OptedOut
+	}
+	if again.Outcome != want {
+		return fmt.Errorf("apply again: the object is %s, want %s", again.Outcome, want)
 	}
 	return admin.Delete(ctx, object, client.PropagationPolicy(metav1.DeletePropagationBackground))
 }
